@@ -1,0 +1,294 @@
+"""A finished run and the questions one can ask it: clusters, members, one to all, spread.
+
+Answers are Arrow tables or small frozen records; `samehand.report` prints them. Nothing here changes the run.
+"""
+
+import dataclasses
+import functools
+import os
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from samehand.errors import UsageError
+from samehand.gaps import Gap, find_gaps
+from samehand.grouping import Edges, Sketches, cut
+from samehand.kernels import graph
+from samehand.ranking import (
+    CLUSTERS,
+    EDGES,
+    MEMBERS,
+    cluster_labels,
+    edges_from_table,
+    find_grouped,
+    summarise,
+)
+from samehand.run import RunFolder
+from samehand.settings import Settings
+from samehand.sources import Source, read_page
+from samehand.sources.charset import to_ascii_compatible
+from samehand.style import fingerprint, sketches_of
+
+_MEMBER_PAGE_COLUMNS = ["page_id", "url", "url_host_name", "url_host_private_domain"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Likeness:
+    """One page against all: every page with a similarity above 0, most similar first, and the gaps in that curve."""
+
+    pages: pa.Table
+    gaps: tuple[Gap, ...]
+    compared: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """Two pages and their similarity."""
+
+    similarity: float
+    left_url: str
+    right_url: str
+
+
+class Run:
+    """A finished run. Opened by `samehand.open_run`, returned by `samehand.scan`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.folder = RunFolder.open(path)
+        self.settings: Settings = self.folder.settings()
+
+    def __repr__(self) -> str:
+        read = self.manifest["stages"].get("read", {})
+        return f"<samehand.Run {str(self.folder.path)!r}: {read.get('pages', 0)} pages>"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """run.json: settings, inputs, counts and times of each stage."""
+        return self.folder.manifest()
+
+    def pages(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All pages, in page_id order."""
+        return self.folder.read_parts("pages", columns)
+
+    def rejects(self) -> pa.Table:
+        """All records that did not become a page, with their reasons."""
+        return self.folder.read_parts("rejects")
+
+    def clusters(self, *, cut: float | None = None, families: bool = False) -> pa.Table:
+        """Clusters by rank (the paper's table 1); at another threshold with `cut`, the loose level with `families`."""
+        if cut is None and not families:
+            return self.folder.read_table(CLUSTERS)
+        labels = self._labels(cut, families)
+        groups = find_grouped(self._sketches, labels)
+        return summarise(self._pages, groups, labels, families=self._families, forest=self._forest)
+
+    def members(self, cluster_id: int, *, cut: float | None = None, families: bool = False) -> pa.Table:
+        """Members of one cluster by similarity to its centre (the paper's table 2)."""
+        if cut is None and not families:
+            found = self._stored_members(cluster_id)
+        else:
+            found = self._members_at(cluster_id, self._labels(cut, families))
+        if not found.num_rows:
+            raise UsageError(
+                f"There is no cluster {cluster_id} in {self.folder.path}. See: samehand clusters {self.folder.path}"
+            )
+        return found.sort_by([("similarity", "descending"), ("page_id", "ascending")])
+
+    def _stored_members(self, cluster_id: int) -> pa.Table:
+        members = self.folder.read_table(MEMBERS)
+        found = members.filter(pc.equal(members.column("cluster_id"), cluster_id))
+        rows = pa.array(np.searchsorted(self._page_ids, found.column("page_id").to_numpy()))
+        return _with_hosts(self._pages.take(rows), found.column("similarity"))
+
+    def _members_at(self, cluster_id: int, labels: NDArray[np.int64]) -> pa.Table:
+        groups = find_grouped(self._sketches, labels)
+        chosen = np.flatnonzero(self._page_ids[labels[groups.members]] == cluster_id)
+        return _with_hosts(self._pages.take(pa.array(groups.members[chosen])), pa.array(groups.similarities[chosen]))
+
+    def weakest_link(self, page_ids: NDArray[np.int64]) -> Link | None:
+        """The weakest of the links that hold these pages together; None when no link joins them directly."""
+        rows = np.zeros(len(self._page_ids), np.bool_)
+        rows[np.searchsorted(self._page_ids, page_ids)] = True
+        inside = np.flatnonzero(rows[self._forest.pairs].all(axis=1))
+        if not inside.size:
+            return None
+        weakest = inside[np.argmin(self._forest.similarities[inside])]
+        left, right = (self._pages.column("url")[int(row)].as_py() for row in self._forest.pairs[weakest])
+        return Link(float(self._forest.similarities[weakest]), left, right)
+
+    def like(self, page: bytes | str | int) -> Likeness:
+        """One to all (section 4.1): every page by similarity to one: a page id or URL of the run, or any HTML."""
+        values = self._values_of(page)
+        rows = np.arange(len(self._page_ids))
+        found = graph.similarities_to(self._sketches.values, rows, values, self._sketches.floor)
+        order = np.lexsort((rows, -found))
+        order = order[: np.count_nonzero(found > 0)]
+        table = _with_hosts(self._pages.take(pa.array(order)), pa.array(found[order]))
+        return Likeness(table, find_gaps(found[order]), rows.size)
+
+    def _values_of(self, page: bytes | str | int) -> NDArray[np.uint32]:
+        if isinstance(page, str) and "<" in page:
+            page = page.encode("utf-8", errors="replace")
+        if isinstance(page, bytes):
+            return fingerprint(to_ascii_compatible(page, None)[0], self.settings)
+        return self._sketches.values[self.row_of(page)]
+
+    def row_of(self, page: str | int) -> int:
+        """The row of a page id or URL."""
+        if isinstance(page, int):
+            found = np.flatnonzero(self._page_ids == page)
+        else:
+            found = np.flatnonzero(pc.equal(self._pages.column("url"), page).to_numpy())
+        if not found.size:
+            raise UsageError(f"There is no page {page} in {self.folder.path}: give a URL or a page_id of the run.")
+        return int(found[0])
+
+    def content(self, page: str | int) -> bytes:
+        """The bytes of a page, from the run folder if it keeps pages, else from the input they came from."""
+        row = self.row_of(page)
+        page_id = int(self._page_ids[row])
+        part = self.folder.part_path("content", page_id >> 32)
+        if part.is_file():
+            kept: bytes = pq.read_table(part, filters=[("page_id", "=", page_id)]).column("content")[0].as_py()
+            return kept
+        place = self.pages(["warc_filename", "warc_record_offset"]).slice(row, 1).to_pylist()[0]
+        source = self._source_of(place["warc_filename"])
+        return read_page(source, place["warc_filename"], place["warc_record_offset"], self.settings).content
+
+    def _source_of(self, warc_filename: str) -> Source:
+        sources = [Source.from_dict(stored) for stored in self.manifest["inputs"]]
+        named = [
+            s
+            for s in sources
+            if warc_filename == s.name or warc_filename.startswith((f"{s.name}!", f"{s.name.rstrip('/')}/"))
+        ]
+        if not named:
+            raise UsageError(f"{warc_filename} is none of the inputs of {self.folder.path}.")
+        return max(named, key=lambda source: len(source.name))
+
+    def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> pa.Table:
+        """From known bad URLs or hosts to the pages of the same hand, each with the path that leads there.
+
+        A page is reached when it is in a cluster with a seed; the path goes along the forest, so each of its steps
+        is the strongest there is. `weakest` is the least similarity on the path.
+        """
+        threshold = cut or self.settings.tight
+        start = self._seed_rows(seeds)
+        if not start.size:
+            raise UsageError(
+                f"None of the {len(seeds)} seeds is in {self.folder.path}: give URLs or hosts that were crawled."
+            )
+        labels = cluster_labels(self._sketches, self._forest, threshold, self.settings)
+        paths = _paths_from(start, self._forest, threshold)
+        wanted = np.isin(labels, labels[start])
+        reached = [row for row in paths if wanted[row]]
+        return self._spread_table(reached, paths, set(start.tolist()))
+
+    def _seed_rows(self, seeds: Sequence[str]) -> NDArray[np.int64]:
+        """Pages named by the seeds: a URL names one page, a host or a domain all its pages."""
+        wanted = pa.array(sorted({seed.strip() for seed in seeds if seed.strip()}), pa.string())
+        named = pc.is_in(self._pages.column("url"), wanted)
+        for column in ("url_host_name", "url_host_private_domain"):
+            named = pc.or_(named, pc.is_in(self._pages.column(column), wanted))
+        return np.flatnonzero(named.to_numpy())
+
+    def _spread_table(self, rows: Sequence[int], paths: dict[int, "_Step"], seeds: set[int]) -> pa.Table:
+        urls = self._pages.column("url")
+        trails = [_trail(row, paths) for row in rows]
+        table = _with_hosts(self._pages.take(pa.array(rows, pa.int64())), None)
+        table = table.append_column("is_seed", pa.array([row in seeds for row in rows], pa.bool_()))
+        table = table.append_column("weakest", pa.array([paths[row].weakest for row in rows], pa.float32()))
+        table = table.append_column("steps", pa.array([len(trail) - 1 for trail in trails], pa.int64()))
+        path_urls = [[urls[row].as_py() for row in trail] for trail in trails]
+        table = table.append_column("path", pa.array(path_urls, pa.list_(pa.string())))
+        order = [("is_seed", "descending"), ("steps", "ascending"), ("weakest", "descending"), ("page_id", "ascending")]
+        return table.sort_by(order)
+
+    def _labels(self, threshold: float | None, families: bool) -> NDArray[np.int64]:
+        if families:
+            return self._families if threshold is None else cut(self._forest, len(self._page_ids), self._at(threshold))
+        return cluster_labels(self._sketches, self._forest, self._at(threshold), self.settings)
+
+    def _at(self, threshold: float | None) -> float:
+        """A threshold the stored forest can answer."""
+        threshold = self.settings.tight if threshold is None else threshold
+        if not self.settings.loose <= threshold <= 1:
+            raise UsageError(
+                f"The cut {threshold} is not between {self.settings.loose} (the loose threshold of this run) and 1."
+            )
+        return threshold
+
+    @functools.cached_property
+    def _pages(self) -> pa.Table:
+        return self.pages(_MEMBER_PAGE_COLUMNS).combine_chunks()
+
+    @functools.cached_property
+    def _page_ids(self) -> NDArray[np.int64]:
+        ids: NDArray[np.int64] = self._pages.column("page_id").to_numpy()
+        return ids
+
+    @functools.cached_property
+    def _sketches(self) -> Sketches:
+        columns = ["page_id", "equality", "filled", "fingerprint"]
+        return sketches_of(self.folder.read_parts("style/fingerprints", columns), self.settings)
+
+    @functools.cached_property
+    def _forest(self) -> Edges:
+        return edges_from_table(self.folder.read_table(EDGES), self._page_ids)
+
+    @functools.cached_property
+    def _families(self) -> NDArray[np.int64]:
+        return cut(self._forest, len(self._page_ids), self.settings.loose)
+
+
+def _with_hosts(pages: pa.Table, similarity: pa.Array | pa.ChunkedArray | None) -> pa.Table:
+    """The columns every list of pages has."""
+    columns = {
+        "url": pages.column("url"),
+        "page_id": pages.column("page_id"),
+        "host": pages.column("url_host_name"),
+        "domain": pc.coalesce(pages.column("url_host_private_domain"), pages.column("url_host_name")),
+    }
+    return pa.table(columns if similarity is None else {"similarity": similarity, **columns})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Step:
+    """How a row was reached: from which row (itself for a seed), and the weakest link on the whole path."""
+
+    before: int
+    weakest: float
+
+
+def _paths_from(seeds: NDArray[np.int64], forest: Edges, threshold: float) -> dict[int, _Step]:
+    """Breadth first along the forest's links above the threshold, from all seeds at once."""
+    strong = forest.similarities >= np.float32(threshold)
+    neighbours: dict[int, list[tuple[int, float]]] = {}
+    for (left, right), similarity in zip(
+        forest.pairs[strong].tolist(), forest.similarities[strong].tolist(), strict=True
+    ):
+        neighbours.setdefault(left, []).append((right, similarity))
+        neighbours.setdefault(right, []).append((left, similarity))
+    paths = {row: _Step(row, 1.0) for row in seeds.tolist()}
+    waiting = deque(paths)
+    while waiting:
+        row = waiting.popleft()
+        for other, similarity in sorted(neighbours.get(row, [])):
+            if other not in paths:
+                paths[other] = _Step(row, min(paths[row].weakest, similarity))
+                waiting.append(other)
+    return paths
+
+
+def _trail(row: int, paths: dict[int, _Step]) -> list[int]:
+    """Rows from the seed to `row`."""
+    trail = [row]
+    while paths[trail[-1]].before != trail[-1]:
+        trail.append(paths[trail[-1]].before)
+    return trail[::-1]

@@ -1,0 +1,322 @@
+"""The command line: one command, subcommands; whatever is slow to import is imported late.
+
+Data goes to standard output, everything else to standard error.
+"""
+
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from samehand import __version__
+from samehand.errors import SamehandError, UsageError
+from samehand.settings import ESTIMATORS, PRESETS, Settings, fields_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from samehand.answers import Run
+
+FORMATS = ("table", "csv", "jsonl", "parquet")
+TABLE_ROWS = 20
+EXIT_CODES = """\b
+Exit codes:
+  0    fine
+  2    usage: the message says what to change
+  3    finished, but some input was damaged (samehand status RUN says what)
+  4    nothing readable in the inputs
+  130  interrupted: run the same command again to go on"""
+DAMAGED, INTERRUPTED = 3, 130
+
+
+def main() -> NoReturn:
+    """Entry point: turns errors into one sentence and an exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        _end(INTERRUPTED, "Interrupted. Run the same command again to go on.")
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except SamehandError as error:
+        _end(error.exit_code, f"Error: {_neutral(str(error))}")
+    except KeyboardInterrupt:
+        _end(INTERRUPTED, "Interrupted. Run the same command again to go on.")
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us has gone; nothing to say
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(code: int, message: str) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(code)
+
+
+def _neutral(text: str) -> str:
+    from samehand.report import neutral
+
+    return neutral(text)
+
+
+@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="samehand")
+@click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for debugging.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error but errors.")
+@click.pass_context
+def cli(context: click.Context, verbose: int, quiet: bool) -> None:
+    """Finds the web pages that were made by the same hand."""
+    level = logging.ERROR if quiet else logging.DEBUG if verbose > 1 else logging.INFO
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("samehand").setLevel(level)
+    context.obj = {"quiet": quiet, "verbose": verbose}
+
+
+def _setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """One option for each setting, but the key, which does not belong on a command line."""
+    for field in reversed(fields_of()):
+        if field.name == "key":
+            continue
+        name, kind, help_text = f"--{field.name.replace('_', '-')}", type(field.default), field.metadata["help"]
+        shown = f"{help_text}  [default: {str(field.default).lower() if kind is bool else field.default}]"
+        if kind is bool:
+            off = f"--no-{field.name.replace('_', '-')}"
+            command = click.option(f"{name}/{off}", field.name, default=None, help=shown)(command)
+        else:
+            choice = click.Choice(ESTIMATORS) if field.name == "estimator" else kind
+            command = click.option(name, field.name, type=choice, default=None, help=shown)(command)
+    return command
+
+
+def _format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    command = click.option(
+        "--top", type=click.IntRange(min=0), default=None, help=f"Rows; 0 for all.  [default: {TABLE_ROWS} in a table]"
+    )(command)
+    return click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)(command)
+
+
+def _print_rows(table: "pa.Table", form: str, top: int | None, *, columns: tuple[str, ...] | None = None) -> None:
+    """Prints a table of answers: chosen columns and the first rows on a terminal, everything in other formats."""
+    from samehand.report import write_rows
+
+    limit = TABLE_ROWS if top is None and form == "table" else top
+    shown = table.slice(0, limit) if limit else table
+    if form == "table" and columns:
+        shown = shown.select(columns)
+    write_rows(shown, form, sys.stdout, width=_width())
+    if shown.num_rows < table.num_rows and form == "table":
+        _say(f"{shown.num_rows} of {table.num_rows} rows; --top 0 shows all.")
+
+
+def _width() -> int | None:
+    """Columns of the terminal; None where output is not a terminal and must not be cut."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _say(message: str) -> None:
+    logging.getLogger("samehand").info("%s", _neutral(message))
+
+
+CLUSTER_COLUMNS = ("cluster_id", "pages", "hosts", "domains", "mean_similarity", "score", "centre_url")
+
+
+@cli.command(epilog=EXIT_CODES)
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("-o", "--out", required=True, type=click.Path(file_okay=False), help="The run folder.")
+@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@click.option("--force", is_flag=True, help="Start a run folder anew that was made from other inputs or settings.")
+@click.option(
+    "--preset", type=click.Choice(tuple(PRESETS)), default="default", show_default=True, help="Settings to start from."
+)
+@click.option("--key-file", type=click.File("r"), default=None, help="File with the secret key of the rolling hash.")
+@_setting_options
+@_format_options
+@click.pass_context
+def scan(context: click.Context, inputs: tuple[str, ...], out: str, **options: Any) -> int:
+    """Read, fingerprint, cluster and rank a crawl; print the clusters.
+
+    INPUTS are WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with a url and an html column, globs,
+    @files that list inputs, or - for standard input. Run again, it does only what is missing.
+    """
+    from samehand.api import scan as run_scan
+    from samehand.progress import ProgressDisplay
+
+    settings = _settings_from(options)
+    with ProgressDisplay(quiet=context.obj["quiet"]) as progress:
+        run = run_scan(
+            inputs, out, settings=settings, workers=options["workers"], progress=progress, force=options["force"]
+        )
+    _print_rows(run.clusters(), options["form"], options["top"], columns=CLUSTER_COLUMNS)
+    from samehand.summary import scan_summary
+
+    for line in scan_summary(run):
+        _say(line)
+    return DAMAGED if run.manifest["stages"]["read"]["damaged"] else 0
+
+
+def _settings_from(options: dict[str, Any]) -> Settings:
+    changes = {field.name: options[field.name] for field in fields_of() if options.get(field.name) is not None}
+    if options["key_file"] is not None:
+        changes["key"] = options["key_file"].read().strip()
+    return Settings.preset(options["preset"], **changes)
+
+
+def _open(path: str) -> "Run":
+    from samehand.answers import Run
+
+    return Run(path)
+
+
+_run_argument = click.argument("run", type=click.Path())
+_cut_option = click.option("--cut", type=float, default=None, help="Another threshold than the tight one.")
+_families_option = click.option("--families", is_flag=True, help="The loose level: pages of the same software.")
+
+
+@cli.command()
+@_run_argument
+@_cut_option
+@_families_option
+@_format_options
+def clusters(run: str, cut: float | None, families: bool, form: str, top: int | None) -> None:
+    """The clusters of RUN by mean similarity x domains."""
+    table = _open(run).clusters(cut=cut, families=families)
+    if not table.num_rows:
+        _say("There is no cluster: no two pages are as similar as that.")
+    _print_rows(table, form, top, columns=CLUSTER_COLUMNS)
+
+
+@cli.command()
+@_run_argument
+@click.argument("cluster", type=int)
+@_cut_option
+@_families_option
+@_format_options
+def show(run: str, cluster: int, cut: float | None, families: bool, form: str, top: int | None) -> None:
+    """The members of CLUSTER by similarity to its centre, its hosts and its weakest link."""
+    from samehand.summary import cluster_summary
+
+    opened = _open(run)
+    members = opened.members(cluster, cut=cut, families=families)
+    if form == "table":
+        click.echo("\n".join(_neutral(line) for line in cluster_summary(opened, cluster, members)) + "\n")
+    _print_rows(members, form, top, columns=("similarity", "url"))
+
+
+@cli.command()
+@_run_argument
+@click.argument("page")
+@_format_options
+def like(run: str, page: str, form: str, top: int | None) -> None:
+    """One to all: every page of RUN by similarity to PAGE (a URL or page id of the run, or an HTML file)."""
+    from samehand.summary import likeness_summary
+
+    opened = _open(run)
+    found = opened.like(_page_or_content(opened, page))
+    if form == "table":
+        for line in likeness_summary(found, 5 if top is None else top, _width()):
+            click.echo(line)
+    else:
+        _print_rows(found.pages, form, top)
+
+
+def _page_or_content(run: "Run", page: str) -> bytes | str | int:
+    """A file's bytes where there is such a file, else a page of the run."""
+    if page == "-":
+        return sys.stdin.buffer.read()
+    if Path(page).is_file():
+        return Path(page).read_bytes()
+    return int(page) if page.isdigit() else page
+
+
+@cli.command()
+@click.argument("left", metavar="A")
+@click.argument("right", metavar="B")
+@click.option("--run", "run_path", default=None, help="A run: A and B may then be URLs or page ids of it.")
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), default="default", show_default=True)
+@click.option("--format", "form", type=click.Choice(("text", "jsonl")), default="text", show_default=True)
+@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Shared stretches shown.")
+def compare(left: str, right: str, run_path: str | None, preset: str, form: str, top: int) -> None:
+    """Compare two pages: exact Jaccard and Dice, the estimate, and the noise they share, in both sources."""
+    from samehand.style import compare as compare_pages
+    from samehand.summary import comparison_lines, comparison_row
+
+    run = _open(run_path) if run_path else None
+    settings = run.settings if run else Settings.preset(preset)
+    contents = [_content(run, page) for page in (left, right)]
+    found = compare_pages(*contents, settings=settings)
+    if form == "jsonl":
+        click.echo(comparison_row(found, left, right))
+    else:
+        click.echo("\n".join(comparison_lines(found, *contents, top=top, width=_width())))
+
+
+def _content(run: "Run | None", page: str) -> bytes:
+    if page == "-" or Path(page).is_file():
+        from samehand.sources.charset import to_ascii_compatible
+
+        content = sys.stdin.buffer.read() if page == "-" else Path(page).read_bytes()
+        return to_ascii_compatible(content, None)[0]
+    if run is None:
+        raise UsageError(f"There is no file {page}. To compare pages of a run, name it with --run RUN.")
+    return run.content(int(page) if page.isdigit() else page)
+
+
+@cli.command()
+@_run_argument
+@click.option("--seeds", required=True, type=click.File("r"), help="Known bad URLs, hosts or domains, one a line.")
+@_cut_option
+@click.option("--domains", is_flag=True, help="The domains reached, with their pages, instead of the pages.")
+@_format_options
+def spread(run: str, seeds: Any, cut: float | None, domains: bool, form: str, top: int | None) -> None:
+    """From known bad pages to the pages and domains of the same hand, with the path from seed to page."""
+    from samehand.summary import domains_of
+
+    wanted = [line for line in (line.strip() for line in seeds) if line and not line.startswith("#")]
+    found = _open(run).spread(wanted, cut=cut)
+    if domains:
+        _print_rows(domains_of(found), form, top)
+    else:
+        _print_rows(found, form, top, columns=("weakest", "steps", "url", "path"))
+    reached = found.num_rows - sum(found.column("is_seed").to_pylist())
+    _say(f"{reached} pages on {len(set(found.column('domain').to_pylist()))} domains reached from {len(wanted)} seeds.")
+
+
+@cli.command()
+@_run_argument
+@click.option("--format", "form", type=click.Choice(("text", "jsonl")), default="text", show_default=True)
+def status(run: str, form: str) -> None:
+    """What is done of RUN, what was rejected and why."""
+    import json
+
+    from samehand.summary import run_status, status_lines
+
+    facts = run_status(run)
+    click.echo(json.dumps(facts) if form == "jsonl" else _neutral_lines(status_lines(facts)))
+
+
+def _neutral_lines(lines: list[str]) -> str:
+    return "\n".join(_neutral(line) for line in lines)
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--seed", type=int, default=7, show_default=True, help="Another seed makes another crawl.")
+def demo(folder: str, seed: int) -> None:
+    """Make a small crawl with known truth in FOLDER: crawl.warc.gz, nameservers.csv, truth.csv."""
+    from samehand.demo import write_demo
+
+    files = write_demo(Path(folder), seed=seed)
+    for path in (files.crawl, files.nameservers, files.truth):
+        click.echo(path)
+    _say(f"Now try: samehand scan {files.crawl} -o {Path(folder) / 'run'}")
+
+
+if __name__ == "__main__":
+    main()

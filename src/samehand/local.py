@@ -1,0 +1,180 @@
+"""The local engine: worker processes on this machine, one unit of work at a time each.
+
+A worker that dies (killed, out of memory, crashed in a native library) takes only its unit with it: the unit is
+tried once more by a fresh worker and then given up, counted and reported; everything else goes on.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, cast
+
+from samehand import pipeline
+from samehand.errors import RunWriteError, SamehandError, SettingsError
+from samehand.grouping import CheckCounts, CheckRule, Edges, ProbePlan, Sketches, find_forest
+from samehand.pipeline import Progress, Tell, UnitOutcome
+from samehand.run import RunFolder
+from samehand.settings import Settings
+from samehand.sources import Unit
+
+TRIES = 2
+"""How often a unit whose worker died is tried in all."""
+
+
+class LocalEngine:
+    """Runs the stages on this machine. One worker, or one unit, needs no second process."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers if workers is not None else os.cpu_count() or 1
+        if self._workers < 1:
+            raise SettingsError(f"workers is {workers}: choose 1 or more.")
+
+    def read(self, folder: RunFolder, units: Sequence[Unit], settings: Settings, tell: Tell) -> Iterator[UnitOutcome]:
+        """Runs `process_unit` on each unit."""
+        workers = min(self._workers, len(units))
+        if workers > 1:
+            yield from _Pool(folder, settings, tell).run(units, workers)
+            return
+        for unit in units:
+            yield _run_here(folder, unit, settings, tell)
+
+    def find_forest(
+        self, sketches: Sketches, plan: ProbePlan, *, rule: CheckRule, tell: Tell
+    ) -> tuple[Edges, CheckCounts]:
+        """Searches for edges with one thread per worker."""
+
+        def told(done: int, total: int) -> None:
+            tell(Progress("group", done=done, total=total))
+
+        return find_forest(sketches, plan, rule=rule, threads=self._workers, progress=told)
+
+
+def _run_here(folder: RunFolder, unit: Unit, settings: Settings, tell: Tell) -> UnitOutcome:
+    try:
+        return UnitOutcome(unit, pipeline.process_unit(folder, unit, settings, tell))
+    except RunWriteError:
+        raise
+    except SamehandError as error:
+        return UnitOutcome(unit, failure=str(error))
+
+
+class _Worker:
+    """One worker process and the unit it is at."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = [sys.executable, "-m", "samehand.worker"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+        )
+        self.unit: Unit | None = None
+        self._heard = b""
+
+    def give(self, unit: Unit, task: dict[str, Any]) -> None:
+        """Hands over a unit. A worker that is dead already is noticed when its output ends."""
+        self.unit = unit
+        request = json.dumps({**task, "unit": unit.as_dict()}) + "\n"
+        with contextlib.suppress(BrokenPipeError):
+            self.stdin.write(request.encode())
+
+    def hear(self) -> list[tuple[str, Any]] | None:
+        """The messages that have come in; None when the worker's output has ended."""
+        chunk = os.read(self.stdout.fileno(), 1 << 16)
+        if not chunk:
+            return None
+        *lines, self._heard = (self._heard + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def stop(self) -> int:
+        """Ends the process and returns its exit code, negative for a signal."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        code = self.process.wait()
+        for stream in (self.stdin, self.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+        return code
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        return cast(IO[bytes], self.process.stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        return cast(IO[bytes], self.process.stdout)
+
+
+class _Pool:
+    """Keeps workers busy, replaces those that die, and passes on what they say."""
+
+    def __init__(self, folder: RunFolder, settings: Settings, tell: Tell) -> None:
+        self._task = {"folder": str(folder.path.resolve()), "settings": settings.as_dict()}
+        self._tell = tell
+        self._waiting: deque[tuple[Unit, int]] = deque()
+        self._tries: dict[int, int] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def run(self, units: Sequence[Unit], workers: int) -> Iterator[UnitOutcome]:
+        self._waiting = deque((unit, 1) for unit in units)
+        try:
+            for _ in range(workers):
+                self._start()
+            while self._selector.get_map():
+                for key, _ in self._selector.select():
+                    yield from self._listen(key.data)
+        finally:
+            for key in list(self._selector.get_map().values()):
+                key.data.stop()
+            self._selector.close()
+
+    def _start(self) -> None:
+        """Starts a worker on the next unit, if there is one."""
+        if self._waiting:
+            worker = _Worker()
+            self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
+            self._give_next(worker)
+
+    def _give_next(self, worker: _Worker) -> None:
+        if not self._waiting:
+            self._dismiss(worker)
+            return
+        unit, tried = self._waiting.popleft()
+        self._tries[unit.number] = tried
+        worker.give(unit, self._task)
+
+    def _listen(self, worker: _Worker) -> Iterator[UnitOutcome]:
+        messages = worker.hear()
+        if worker.unit is None:
+            return
+        if messages is None:
+            yield from self._bury(worker, worker.unit)
+            return
+        for kind, content in messages:
+            if kind == "progress":
+                self._tell(Progress(**content))
+            elif kind == "cannot_write":
+                raise RunWriteError(content)
+            else:
+                unit = worker.unit
+                self._give_next(worker)
+                yield UnitOutcome(unit, content) if kind == "done" else UnitOutcome(unit, failure=content)
+
+    def _dismiss(self, worker: _Worker) -> int:
+        self._selector.unregister(worker.stdout)
+        return worker.stop()
+
+    def _bury(self, worker: _Worker, unit: Unit) -> Iterator[UnitOutcome]:
+        """A worker died: its unit is tried again by a fresh one, or given up."""
+        code = self._dismiss(worker)
+        tried = self._tries[unit.number]
+        if tried < TRIES:
+            self._waiting.appendleft((unit, tried + 1))
+        else:
+            what = f"signal {-code}" if code < 0 else f"exit code {code}"
+            yield UnitOutcome(unit, failure=f"the worker reading it died {TRIES} times ({what})")
+        self._start()

@@ -1,0 +1,154 @@
+"""Page and Reject: what every record that is read ends as, their Arrow schemas, and URL to host and domains.
+
+Columns that Common Crawl's columnar index has carry its names, so that its queries work on a run folder.
+"""
+
+import base64
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import ada_url
+import pyarrow as pa
+from publicsuffixlist import PublicSuffixList
+
+MISSING_URL, BROKEN_URL, IP_URL, DOMAIN_URL, SUFFIX_URL = "missing", "broken", "ip", "domain", "suffix"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """One HTML page and where it came from: (`warc_filename`, `warc_record_offset`) finds its bytes again."""
+
+    url: str
+    content: bytes
+    warc_filename: str
+    warc_record_offset: int
+    warc_record_length: int = 0
+    fetch_time: datetime | None = None
+    fetch_status: int | None = None
+    content_digest: str | None = None
+    content_mime_detected: str = "text/html"
+    content_charset: str | None = None
+    content_truncated: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reject:
+    """One record that did not become a page, and why. `damaged` says that the input is broken, not merely no page."""
+
+    warc_filename: str
+    warc_record_offset: int
+    reason: str
+    bytes: int = 0
+    url: str = ""
+    detail: str = ""
+    damaged: bool = False
+
+
+PAGE_SCHEMA = pa.schema(
+    [
+        pa.field("page_id", pa.int64(), nullable=False),
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("url_kind", pa.string(), nullable=False),
+        pa.field("url_host_name", pa.string()),
+        pa.field("url_host_registered_domain", pa.string()),
+        pa.field("url_host_private_domain", pa.string()),
+        pa.field("fetch_time", pa.timestamp("ms", tz="UTC")),
+        pa.field("fetch_status", pa.int16()),
+        pa.field("content_digest", pa.string()),
+        pa.field("content_mime_detected", pa.string()),
+        pa.field("content_charset", pa.string()),
+        pa.field("content_truncated", pa.string()),
+        pa.field("content_length", pa.int64(), nullable=False),
+        pa.field("warc_filename", pa.string(), nullable=False),
+        pa.field("warc_record_offset", pa.int64(), nullable=False),
+        pa.field("warc_record_length", pa.int64(), nullable=False),
+    ]
+)
+CONTENT_FIELD = pa.field("content", pa.large_binary(), nullable=False)
+"""The page's bytes: last column of a page batch on its way to the signals, stored only with keep_pages."""
+
+REJECT_SCHEMA = pa.schema(
+    [
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("detail", pa.string(), nullable=False),
+        pa.field("damaged", pa.bool_(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),
+        pa.field("warc_filename", pa.string(), nullable=False),
+        pa.field("warc_record_offset", pa.int64(), nullable=False),
+    ]
+)
+
+
+class Host(NamedTuple):
+    """What a URL says about where it lives."""
+
+    kind: str
+    name: str | None = None
+    registered_domain: str | None = None
+    private_domain: str | None = None
+
+
+def host_of(url: str) -> Host:
+    """Host and domains of `url`, parsed as browsers do (WHATWG). Never raises: `kind` states what is missing."""
+    if not url:
+        return Host(MISSING_URL)
+    try:
+        parsed = ada_url.parse_url(url, ("hostname", "host_type"))
+    except ValueError:
+        return Host(BROKEN_URL)
+    name = parsed["hostname"].rstrip(".")
+    if not name:
+        return Host(BROKEN_URL)
+    if parsed["host_type"] != ada_url.HostType.DEFAULT:
+        return Host(IP_URL, name.strip("[]"))
+    return _host_of_name(name)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _host_of_name(name: str) -> Host:
+    with_private_rules, without = _suffix_lists()
+    private = with_private_rules.privatesuffix(name)
+    return Host(DOMAIN_URL if private else SUFFIX_URL, name, without.privatesuffix(name), private)
+
+
+@functools.cache
+def _suffix_lists() -> tuple[PublicSuffixList, PublicSuffixList]:
+    """With private rules foo.blogspot.com is a domain of its own, without them it belongs to blogspot.com."""
+    return PublicSuffixList(), PublicSuffixList(only_icann=True)
+
+
+def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:
+    """Arrow form of consecutive pages: PAGE_SCHEMA and their content, ids counted up from `first_page_id`."""
+    hosts = [host_of(page.url) for page in pages]
+    columns: dict[str, list[object]] = {
+        "page_id": list(range(first_page_id, first_page_id + len(pages))),
+        "url": [page.url or f"{page.warc_filename}#{page.warc_record_offset}" for page in pages],
+        "url_kind": [host.kind for host in hosts],
+        "url_host_name": [host.name for host in hosts],
+        "url_host_registered_domain": [host.registered_domain for host in hosts],
+        "url_host_private_domain": [host.private_domain for host in hosts],
+        "content_digest": [page.content_digest or digest_of(page.content) for page in pages],
+        "content_length": [len(page.content) for page in pages],
+    }
+    for field in PAGE_SCHEMA:
+        if field.name not in columns:
+            columns[field.name] = [getattr(page, field.name) for page in pages]
+    arrays = [pa.array(columns[field.name], field.type) for field in PAGE_SCHEMA]
+    content = pa.array([page.content for page in pages], CONTENT_FIELD.type)
+    return pa.record_batch([*arrays, content], schema=PAGE_SCHEMA.append(CONTENT_FIELD))
+
+
+def rejects_to_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
+    """Arrow form of rejects."""
+    arrays = [pa.array([getattr(reject, field.name) for reject in rejects], field.type) for field in REJECT_SCHEMA]
+    return pa.record_batch(arrays, schema=REJECT_SCHEMA)
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-1 in base 32, as in WARC-Payload-Digest and in Common Crawl's index."""
+    return base64.b32encode(hashlib.sha1(content, usedforsecurity=False).digest()).decode("ascii")

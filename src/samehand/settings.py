@@ -1,0 +1,132 @@
+"""Every setting once: name, default, help. The command line, docs/settings.md and run.json are made from this table.
+
+Defaults are what the evaluation found best (docs/style.md has the numbers); `Settings.preset("paper")` is what the
+hidden style similarity paper used.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+
+from samehand.errors import SettingsError
+
+PUBLIC_KEY = "samehand"
+ESTIMATORS = ("filled", "paper")
+
+
+def _setting(default: Any, group: str, help_text: str) -> Any:
+    return dataclasses.field(default=default, metadata={"group": group, "help": help_text})
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a scan does and how. Frozen: a run has one, and keeps it in run.json."""
+
+    max_page_bytes: int = _setting(10_000_000, "read", "Longest page in decoded bytes; a longer one is cut and marked.")
+    max_ratio: int = _setting(
+        200, "read", "Reject a page that unpacks to more than this many times its size (and 1 MB)."
+    )
+    any_status: bool = _setting(False, "read", "Make pages of HTTP errors and redirects too, not of status 2xx alone.")
+    split_bytes: int = _setting(256_000_000, "read", "Split WARC and JSONL files longer than this between workers.")
+    keep_pages: bool = _setting(False, "read", "Keep the pages' bytes in the run folder, so that the inputs may go.")
+
+    part_bytes: int = _setting(16, "style", "Bytes of noise in one part (the paper's n).")
+    dimensions: int = _setting(128, "style", "Dimensions of a fingerprint (the paper's m): a power of two.")
+    fold_spaces: bool = _setting(True, "style", "Make each run of white space in the noise one blank.")
+    key: str = _setting(PUBLIC_KEY, "style", "Key of the rolling hash: keep one of your own secret from spammers.")
+    estimator: str = _setting("filled", "style", "Divide matches by dimensions filled in either page, or as the paper.")
+    min_filled: int = _setting(48, "style", "Pages with fewer filled dimensions are grouped by equal noise only.")
+    min_noise_bytes: int = _setting(32, "style", "Pages with less noise are grouped by equal bytes only.")
+
+    loose: float = _setting(0.16, "grouping", "Similarity that makes a family: pages of the same software.")
+    tight: float = _setting(0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.")
+    cohesion: float = _setting(0.7, "grouping", "Share of the cut a member must reach towards its cluster's centre.")
+    miss: float = _setting(
+        0.01, "grouping", "Wanted probability to miss a pair at the loose threshold; gives the probes."
+    )
+    probes: int = _setting(0, "grouping", "Probes (the paper's p); 0 derives them from --miss.")
+    probe_dimensions: int = _setting(1, "grouping", "Dimensions a probe compares at once (the paper's k).")
+    full_check: int = _setting(64, "grouping", "Buckets up to this size check all pairs, larger ones leaders only.")
+    max_leaders: int = _setting(64, "grouping", "Leaders a large bucket compares with; hits of this cap are counted.")
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise SettingsError(f"{name} is {value}: choose a value from {low} to {high}.")
+        if self.dimensions & (self.dimensions - 1):
+            raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
+        if self.estimator not in ESTIMATORS:
+            raise SettingsError(f"estimator is {self.estimator!r}: choose one of {', '.join(ESTIMATORS)}.")
+        if self.loose > self.tight:
+            raise SettingsError(f"loose ({self.loose}) is above tight ({self.tight}): families hold clusters.")
+        if self.probes * self.probe_dimensions > self.dimensions * self.dimensions:
+            raise SettingsError(f"{self.probes} probes are more than {self.dimensions} dimensions have use for.")
+        if not self.key:
+            raise SettingsError("key is empty: leave it out for the public one, or give a secret.")
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> Self:
+        """The named preset ("default" or "paper"), with single settings changed."""
+        try:
+            return cls(**{**PRESETS[name], **changes})
+        except KeyError:
+            raise SettingsError(f"There is no preset {name!r}: choose one of {', '.join(PRESETS)}.") from None
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Settings from their `as_dict` form."""
+        unknown = sorted(set(stored) - {field.name for field in dataclasses.fields(cls)})
+        if unknown:
+            raise SettingsError(f"Unknown settings {', '.join(unknown)}: the run was made by another version.")
+        return cls(**stored)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All settings by name, the secret key included."""
+        return dataclasses.asdict(self)
+
+    def digest(self, *groups: str) -> str:
+        """Digest of the settings in `groups`: what a stored part was made with."""
+        chosen = {field.name: getattr(self, field.name) for field in fields_of(*groups)}
+        return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:16]
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "max_page_bytes": (1_000, 1_000_000_000),
+    "max_ratio": (10, 100_000),
+    "split_bytes": (1_000, 1 << 50),
+    "part_bytes": (2, 63),
+    "dimensions": (16, 4096),
+    "min_filled": (0, 4096),
+    "min_noise_bytes": (1, 1 << 20),
+    "loose": (0.01, 1.0),
+    "tight": (0.01, 1.0),
+    "cohesion": (0.0, 1.0),
+    "miss": (1e-12, 0.5),
+    "probes": (0, 1 << 16),
+    "probe_dimensions": (1, 16),
+    "full_check": (2, 4096),
+    "max_leaders": (1, 4096),
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    # Section 4.2 of the paper: n = 32, m = 128, k = 1, t = 35, p = 20; empty dimensions never match (section 3.3).
+    "paper": {
+        "part_bytes": 32,
+        "fold_spaces": False,
+        "estimator": "paper",
+        "min_filled": 0,
+        "loose": 35 / 128,
+        "tight": 35 / 128,
+        "cohesion": 0.0,
+        "probes": 20,
+    },
+}
+
+
+def fields_of(*groups: str) -> list["dataclasses.Field[Any]"]:
+    """The settings of the named groups (all when none is named), in order."""
+    return [field for field in dataclasses.fields(Settings) if not groups or field.metadata["group"] in groups]

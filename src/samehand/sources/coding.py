@@ -1,0 +1,185 @@
+"""Unpacks HTTP bodies: chunked transfer, and the content codings gzip, deflate, br and zstd, with a cap on everything.
+
+Whatever a body unpacks to, no more than the longest page is held, and nothing is unpacked further than it takes to see
+that the page is too long or a bomb.
+"""
+
+import io
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import brotli
+import zstandard
+
+MAX_CODINGS = 4
+BOMB_FLOOR = 1_000_000
+"""Below this many bytes nothing is a bomb, whatever the ratio."""
+
+_MAX_CHUNK_LINE = 1024
+_CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
+_STEP = 4096
+_ZSTD_WINDOW = 1 << 23
+"""As browsers: RFC 9659 allows 8 MiB to the zstd content coding."""
+
+
+class CodingError(Exception):
+    """The body is not packed the way it says."""
+
+
+class BombError(Exception):
+    """The body unpacks to far more than it is."""
+
+
+class Unpacked(NamedTuple):
+    """What came out, how much of the packed bytes it took, and whether the packed bytes came to their proper end."""
+
+    content: bytes
+    consumed: int
+    complete: bool
+
+
+def dechunk(body: bytes) -> tuple[bytes, bool]:
+    """The body without its chunk lines, and whether the last chunk was there. A body without chunks stays as it is."""
+    parts: list[bytes] = []
+    at = 0
+    while line := _CHUNK_SIZE.match(body, at, at + _MAX_CHUNK_LINE):
+        size = int(line[1], 16)
+        if size == 0:
+            return b"".join(parts), True
+        at = line.end() + size
+        parts.append(body[line.end() : at])
+        if body.startswith(b"\r\n", at):
+            at += 2
+        elif body.startswith(b"\n", at):
+            at += 1
+    return (b"".join(parts), False) if parts else (body, True)
+
+
+def decode_body(body: bytes, codings: Sequence[str], *, limit: int, max_ratio: int) -> tuple[bytes, str | None]:
+    """The body with its content codings undone, at most `limit` + 1 bytes; why it is cut, if it is.
+
+    `codings` are in the order they were applied. Raises CodingError and BombError.
+    """
+    wire_size = len(body)
+    truncated = None
+    for coding in reversed(codings):
+        unpack = _UNPACKERS.get(coding)
+        if unpack is None or len(codings) > MAX_CODINGS:
+            raise CodingError(", ".join(codings))
+        ceiling = max(BOMB_FLOOR, max_ratio * wire_size)
+        content, consumed, complete = unpack(body, min(limit, ceiling) + 1)
+        if len(content) > ceiling or len(content) > max(BOMB_FLOOR, limit, max_ratio * consumed):
+            raise BombError(f"{coding}: {consumed} bytes unpack to more than {len(content)}")
+        if len(content) > limit:
+            truncated = "length"
+        elif not complete:
+            truncated = truncated or "disconnect"
+        body = content
+    return body, truncated
+
+
+def _inflate(data: bytes, most: int, window: int) -> Unpacked:
+    """One zlib stream. When it breaks, what came out before counts; when nothing came out, it is no such stream."""
+    inflater = zlib.decompressobj(window)
+    try:
+        content = inflater.decompress(data, most)
+    except zlib.error as error:
+        content = _salvage(data, most, window)
+        if not content:
+            raise CodingError(str(error)) from error
+        return Unpacked(content, len(data), False)
+    unread = len(inflater.unconsumed_tail) + len(inflater.unused_data)
+    if not content and not inflater.eof:
+        raise CodingError("nothing to unpack")
+    return Unpacked(content, len(data) - unread, inflater.eof or bool(inflater.unconsumed_tail))
+
+
+def _salvage(data: bytes, most: int, window: int) -> bytes:
+    """What a broken stream gives before it breaks: a failing call keeps its output, so feed it in small steps."""
+    inflater = zlib.decompressobj(window)
+    parts: list[bytes] = []
+    total = 0
+    try:
+        for at in range(0, len(data), _STEP):
+            part = inflater.decompress(data[at : at + _STEP], most - total)
+            parts.append(part)
+            total += len(part)
+            if total >= most or inflater.unconsumed_tail:
+                break
+    except zlib.error:
+        return b"".join(parts)
+    return b"".join(parts)
+
+
+def _gunzip(data: bytes, most: int) -> Unpacked:
+    """Gzip, which may be several members one after the other."""
+    content, consumed, complete = _inflate(data, most, 31)
+    while complete and len(content) < most and data.startswith(b"\x1f\x8b", consumed):
+        try:
+            more = _inflate(data[consumed:], most - len(content), 31)
+        except CodingError:
+            break
+        content, consumed, complete = content + more.content, consumed + more.consumed, more.complete
+    return Unpacked(content, consumed, complete)
+
+
+def _undeflate(data: bytes, most: int) -> Unpacked:
+    """The standard's deflate is wrapped in a zlib header; many servers send it bare."""
+    wrapped = len(data) >= 2 and data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
+    try:
+        return _inflate(data, most, 15 if wrapped else -15)
+    except CodingError:
+        return _inflate(data, most, -15 if wrapped else 15)
+
+
+def _unbrotli(data: bytes, most: int) -> Unpacked:
+    unpacker = brotli.Decompressor()
+    parts: list[bytes] = []
+    total = fed = 0
+    try:
+        while total < most and not unpacker.is_finished():
+            ready = unpacker.can_accept_more_data()
+            step = data[fed : fed + _STEP] if ready else b""
+            if ready and not step:
+                break
+            fed += len(step)
+            parts.append(unpacker.process(step, output_buffer_limit=max(1, most - total)))
+            total += len(parts[-1])
+    except brotli.error as error:
+        if not total:
+            raise CodingError(str(error)) from error
+    if not total and not unpacker.is_finished():
+        raise CodingError("nothing to unpack")
+    return Unpacked(b"".join(parts)[:most], fed, total >= most or unpacker.is_finished())
+
+
+def _unzstd(data: bytes, most: int) -> Unpacked:
+    packed = io.BytesIO(data)
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    parts: list[bytes] = []
+    total = 0
+    complete = True
+    try:
+        with unpacker.stream_reader(packed, read_size=_STEP, read_across_frames=True) as stream:
+            while total < most and (part := stream.read(min(most - total, 1 << 20))):
+                parts.append(part)
+                total += len(part)
+            consumed = packed.tell()
+    except zstandard.ZstdError as error:
+        if not total:
+            raise CodingError(str(error)) from error
+        consumed, complete = len(data), False
+    if not total:
+        raise CodingError("nothing to unpack")
+    return Unpacked(b"".join(parts), consumed, complete)
+
+
+_UNPACKERS: Final[dict[str, Callable[[bytes, int], Unpacked]]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _undeflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}

@@ -1,0 +1,211 @@
+"""Sentences about a run, a cluster, a likeness, a comparison: what the command line says around its tables."""
+
+import bisect
+import json
+import os
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from samehand.answers import Likeness, Run
+from samehand.pipeline import part_name, probe_plan
+from samehand.report import layout, neutral
+from samehand.run import RunFolder
+from samehand.settings import Settings
+from samehand.sources import Source, plan_units
+from samehand.style import Comparison
+
+_HOSTS_SHOWN = 10
+_EXCERPT = 60
+
+
+def scan_summary(run: Run) -> list[str]:
+    """What a scan did, and how sure it can be."""
+    manifest = run.manifest
+    read, style = manifest["stages"]["read"], manifest["stages"]["style"]
+    lines = [
+        f"{read['pages']:,} pages, {read['rejects']:,} rejects; {style['clusters']:,} clusters of "
+        f"{style['clustered_pages']:,} pages, in {style['families']:,} families.",
+        f"{style['probes']} probes: a pair at similarity {run.settings.loose:.2f} is missed with probability "
+        f"{style['miss_loose']:.1g}, at {run.settings.tight:.2f} with {style['miss_tight']:.1g}.",
+    ]
+    if style["leader_cap_hits"]:
+        lines.append(
+            f"{style['large_buckets']:,} large buckets were checked by leaders; {style['leader_cap_hits']:,} times a "
+            "page found no free place among them (raise --max-leaders to check more)."
+        )
+    if read["damaged"]:
+        lines.append(f"{read['damaged']:,} records or inputs were damaged: samehand status {run.folder.path}")
+    return lines
+
+
+def cluster_summary(run: Run, cluster_id: int, members: pa.Table) -> list[str]:
+    """Size, hosts and weakest link of one cluster."""
+    hosts = Counter(host or "(no host)" for host in members.column("host").to_pylist())
+    domains = {domain for domain in members.column("domain").to_pylist() if domain}
+    mean = float(np.mean(members.column("similarity").to_numpy()))
+    most = ", ".join(f"{host} {count}" for host, count in hosts.most_common(_HOSTS_SHOWN))
+    more = f" and {len(hosts) - _HOSTS_SHOWN} more" if len(hosts) > _HOSTS_SHOWN else ""
+    lines = [
+        f"cluster {cluster_id}: {members.num_rows} pages, {len(hosts)} hosts, {len(domains)} domains, "
+        f"mean similarity {mean:.2f}",
+        f"hosts: {most}{more}",
+    ]
+    link = run.weakest_link(members.column("page_id").to_numpy())
+    if link is not None:
+        lines.append(f"weakest link {link.similarity:.2f}: {link.left_url} - {link.right_url}")
+    return lines
+
+
+def likeness_summary(found: Likeness, examples: int, width: int | None) -> list[str]:
+    """The curve in steps: what lies above each gap, with a few pages of each step."""
+    lines = [f"{found.pages.num_rows} of {found.compared} pages share something with it."]
+    start = 0
+    for gap in found.gaps:
+        lines += _step(found, start, gap.pages, examples, width)
+        inside = f", {gap.inside} pages inside" if gap.inside else ""
+        lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {gap.pages} pages{inside}")
+        start = gap.pages
+    return lines + _step(found, start, found.pages.num_rows, examples, width)
+
+
+def _step(found: Likeness, start: int, end: int, examples: int, width: int | None) -> list[str]:
+    if end <= start:
+        return []
+    step = found.pages.slice(start, end - start)
+    domains = len(set(step.column("domain").to_pylist()))
+    shown = step.slice(0, examples) if examples else step
+    similarities = step.column("similarity").to_numpy()
+    table = layout(
+        ["similarity", "url"],
+        zip(shown.column("similarity").to_pylist(), shown.column("url").to_pylist(), strict=True),
+        width=width,
+    )
+    heading = f"{step.num_rows} pages on {domains} domains, similarity {similarities[0]:.2f} to {similarities[-1]:.2f}"
+    return [heading, *(f"   {line}" for line in table.splitlines()[1:])]
+
+
+def comparison_row(found: Comparison, left: str, right: str) -> str:
+    """A comparison as one line of JSON."""
+    return json.dumps(
+        {
+            "left": left,
+            "right": right,
+            "jaccard": round(found.jaccard, 6),
+            "dice": round(found.dice, 6),
+            "estimate": round(found.estimate, 6),
+            "left_parts": found.left_parts,
+            "right_parts": found.right_parts,
+            "shared_parts": found.shared_parts,
+            "same_noise": found.same_noise,
+            "runs": [{"left": run.left, "right": run.right, "parts": run.parts} for run in found.runs],
+        }
+    )
+
+
+def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
+    """A comparison for people: the figures, then the longest shared stretches with their places in both sources."""
+    lines = [
+        f"Jaccard   {found.jaccard:.4f}   ({found.shared_parts} of "
+        f"{found.left_parts + found.right_parts - found.shared_parts} parts)",
+        f"Dice      {found.dice:.4f}",
+        f"estimate  {found.estimate:.4f}   (from the fingerprints)",
+    ]
+    if found.same_noise:
+        lines.append("The noise of both is the same.")
+    shown = found.runs[:top] if top else found.runs
+    if shown:
+        places = [_Places(left), _Places(right)]
+        rows = [
+            [run.parts, places[0].at(*run.left), places[1].at(*run.right), _excerpt(left[slice(*run.left)])]
+            for run in shown
+        ]
+        lines += ["", *layout(["parts", "in A", "in B", "source of A"], rows, width=width).splitlines()]
+    if len(shown) < len(found.runs):
+        lines.append(f"{len(shown)} of {len(found.runs)} shared stretches; --top 0 shows all.")
+    return lines
+
+
+class _Places:
+    """Turns byte offsets of a source into line:column."""
+
+    def __init__(self, content: bytes) -> None:
+        self._line_starts = [0, *(i + 1 for i, byte in enumerate(content) if byte == 10)]
+
+    def at(self, start: int, end: int) -> str:
+        return f"{self._place(start)}-{self._place(end - 1)}"
+
+    def _place(self, offset: int) -> str:
+        line = bisect.bisect_right(self._line_starts, offset)
+        return f"{line}:{offset - self._line_starts[line - 1] + 1}"
+
+
+def _excerpt(content: bytes) -> str:
+    text = " ".join(content[: 4 * _EXCERPT].decode("utf-8", errors="replace").split())
+    return neutral(text[:_EXCERPT]) + ("…" if len(text) > _EXCERPT else "")
+
+
+def domains_of(found: pa.Table) -> pa.Table:
+    """Pages reached by a spread, summed up by domain."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in found.to_pylist():
+        domain = row["domain"] or "(none)"
+        entry = rows.setdefault(domain, {"domain": domain, "pages": 0, "seeds": 0, "strongest": 0.0})
+        entry["pages"] += 1
+        entry["seeds"] += row["is_seed"]
+        entry["strongest"] = max(entry["strongest"], row["weakest"])
+    ordered = sorted(rows.values(), key=lambda entry: (-entry["pages"], entry["domain"]))
+    return pa.Table.from_pylist(ordered)
+
+
+def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What is done and what was rejected, for a finished run or one that was stopped half-way."""
+    folder = RunFolder.open(path)
+    manifest = folder.manifest()
+    units = plan_units([Source.from_dict(stored) for stored in manifest["inputs"]], manifest["settings"]["split_bytes"])
+    markers = [marker for unit in units if (marker := folder.marker(part_name(unit.number)))]
+    reasons = Counter(reject["reason"] for reject in manifest["unreadable"])
+    for marker in markers:
+        reasons.update(marker["reasons"])
+    pages = sum(marker["pages"] for marker in markers)
+    return {
+        "run": str(path),
+        "state": manifest["state"],
+        "inputs": len(manifest["inputs"]) + len(manifest["unreadable"]),
+        "units": len(units),
+        "units_done": len(markers),
+        "records": pages + reasons.total(),
+        "pages": pages,
+        "rejects": reasons.total(),
+        "reasons": dict(reasons.most_common()),
+        "damaged": sum(marker["damaged"] for marker in markers) + len(manifest["unreadable"]),
+        "failures": manifest.get("failures", []),
+        "unreadable": [f"{reject['warc_filename']}: {reject['reason']}" for reject in manifest["unreadable"]],
+        "content_bytes": sum(marker["content_bytes"] for marker in markers),
+        "style": manifest["stages"].get("style", {}),
+        "probes": len(probe_plan(Settings.from_dict(manifest["settings"])).subsets),
+    }
+
+
+def status_lines(facts: dict[str, Any]) -> list[str]:
+    """A run's status for people."""
+    lines = [
+        f"{facts['run']}: {facts['state']}, {facts['units_done']} of {facts['units']} units of work read",
+        f"{facts['records']:,} records read = {facts['pages']:,} pages + {facts['rejects']:,} rejects, "
+        f"{facts['content_bytes'] / 1e6:,.1f} MB of HTML",
+    ]
+    lines += [f"  {count:>10,}  {reason}" for reason, count in facts["reasons"].items()]
+    lines += [f"unreadable input: {line}" for line in facts["unreadable"]]
+    lines += [f"failed: {failure['input']} at {failure['start']}: {failure['reason']}" for failure in facts["failures"]]
+    style = facts["style"]
+    if style:
+        lines.append(
+            f"{style['clusters']:,} clusters of {style['clustered_pages']:,} pages; {style['checks']:,} checks in "
+            f"{style['buckets']:,} buckets of {style['probes']} probes; {style['too_small']:,} pages too small to "
+            f"compare, {style['equal']:,} equal to another; {style['leader_cap_hits']:,} leader cap hits"
+        )
+    if facts["state"] != "done":
+        lines.append("Not finished: run the same scan again to go on.")
+    return lines

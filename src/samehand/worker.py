@@ -1,0 +1,67 @@
+"""A worker process of the local engine: `python -m samehand.worker`.
+
+It speaks JSON lines: units of work come in on standard input, progress and outcomes go out on standard output. No
+pickle, and no need for the caller to guard its main module. A worker whose engine is gone ends at once.
+"""
+
+import dataclasses
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from samehand.errors import RunWriteError, SamehandError
+from samehand.pipeline import Progress, process_unit
+from samehand.run import RunFolder
+from samehand.settings import Settings
+from samehand.sources import Unit
+
+_TELL_SECONDS = 0.2
+
+
+def main() -> None:
+    """Serves units until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides what an interrupt means
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # a library that prints must not break the protocol
+    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin, tasks), daemon=True).start()
+    while True:
+        _serve(tasks.get(), answers)
+
+
+def _listen(requests: IO[str], tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    for line in requests:
+        tasks.put(json.loads(line))
+    os._exit(0)  # the engine is gone: whatever is half written has no marker and will be done again
+
+
+def _serve(task: dict[str, Any], answers: IO[str]) -> None:
+    last_told = 0.0
+
+    def send(kind: str, content: object) -> None:
+        answers.write(json.dumps([kind, content]) + "\n")
+        answers.flush()
+
+    def tell(progress: Progress) -> None:
+        nonlocal last_told
+        if time.monotonic() - last_told >= _TELL_SECONDS:
+            last_told = time.monotonic()
+            send("progress", dataclasses.asdict(progress))
+
+    folder, unit = RunFolder(Path(task["folder"])), Unit.from_dict(task["unit"])
+    try:
+        send("done", process_unit(folder, unit, Settings.from_dict(task["settings"]), tell))
+    except RunWriteError as error:
+        send("cannot_write", str(error))
+    except SamehandError as error:
+        send("failed", str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Grouping equals brute force: edges, forest, cuts, chains and centres, on random and on adversarial sketches."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samehand import grouping
+from samehand.grouping import CheckRule, Edges, Sketches
+from samehand.kernels import graph
+
+EMPTY = reference.EMPTY
+DIMENSIONS = 16
+
+
+@st.composite
+def sketch_rows(draw: st.DrawFn) -> list[list[int]]:
+    """A few templates, pages that copy them with some values changed or emptied, and repeats."""
+    value = st.integers(0, 3)
+    templates = draw(st.lists(st.lists(value, min_size=DIMENSIONS, max_size=DIMENSIONS), min_size=1, max_size=3))
+    rows = []
+    for _ in range(draw(st.integers(0, 14))):
+        row = list(draw(st.sampled_from(templates)))
+        for position in draw(st.lists(st.integers(0, DIMENSIONS - 1), max_size=10)):
+            row[position] = draw(st.sampled_from([EMPTY, 4, 5, 6, 7, 8]))
+        rows.append(row)
+    return rows
+
+
+def sketches(rows: list[list[int]], floor: int = 1) -> Sketches:
+    values = np.array(rows, np.uint32).reshape(len(rows), DIMENSIONS)
+    return Sketches(values, np.ones(len(rows), np.bool_), np.zeros(len(rows), np.uint64), floor)
+
+
+def rule(**changes: float) -> CheckRule:
+    return CheckRule(**{"loose": 0.2, "tight": 0.6, "full_check": 64, "max_leaders": 4, **changes})
+
+
+def all_probes(dimensions: int = DIMENSIONS) -> grouping.ProbePlan:
+    return grouping.plan_probes(dimensions, 0.2, miss=0.01, probes=dimensions)
+
+
+@given(sketch_rows())
+def test_with_all_probes_the_cuts_are_those_of_all_pairs(rows: list[list[int]]) -> None:
+    """Brute force: every pair compared, no probes, no buckets, no forest."""
+    forest, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule(loose=0.05))
+    similarity = {
+        pair: reference.similarity(rows[pair[0]], rows[pair[1]]) for pair in itertools.combinations(range(len(rows)), 2)
+    }
+    for threshold in (0.05, 0.2, 0.35, 0.6, 1.0):
+        wanted = [pair for pair, value in similarity.items() if np.float32(value) >= np.float32(threshold)]
+        assert grouping.cut(forest, len(rows), threshold).tolist() == reference.components(wanted, len(rows))
+
+
+@given(sketch_rows(), st.integers(2, 6), st.integers(1, 3), st.integers(1, DIMENSIONS))
+def test_leader_rule_equals_reference(rows: list[list[int]], full_check: int, max_leaders: int, probes: int) -> None:
+    rows = [row for row, _ in itertools.groupby(sorted(rows))]  # equal rows are collapsed before
+    plan = grouping.plan_probes(DIMENSIONS, 0.2, miss=0.01, probes=probes)
+    chosen = rule(full_check=full_check, max_leaders=max_leaders)
+    forest, _ = grouping.find_forest(sketches(rows), plan, rule=chosen, threads=2)
+    edges = reference.checked_edges(
+        rows,
+        plan.subsets[:, 0].tolist(),
+        loose=0.2,
+        tight=0.6,
+        full_check=full_check,
+        max_leaders=max_leaders,
+    )
+    for pair, value in zip(forest.pairs.tolist(), forest.similarities.tolist(), strict=True):
+        assert edges[tuple(pair)] == pytest.approx(value)
+    for threshold in (0.2, 0.4, 0.6, 0.9):
+        wanted = [pair for pair, value in edges.items() if np.float32(value) >= np.float32(threshold)]
+        assert grouping.cut(forest, len(rows), threshold).tolist() == reference.components(wanted, len(rows))
+
+
+@given(sketch_rows(), st.sampled_from([1, 2, 4]))
+def test_threads_do_not_change_the_forest(rows: list[list[int]], threads: int) -> None:
+    one, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule(full_check=3), threads=1)
+    many, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule(full_check=3), threads=threads)
+    assert one.pairs.tolist() == many.pairs.tolist()
+    assert one.similarities.tolist() == many.similarities.tolist()
+
+
+@given(sketch_rows(), st.permutations(range(4)))
+def test_forest_of_parts_is_the_forest_of_all(rows: list[list[int]], order: list[int]) -> None:
+    whole, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule())
+    pairs = list(itertools.combinations(range(len(rows)), 2))
+    values = [reference.similarity(rows[a], rows[b]) for a, b in pairs]
+    kept = [(pair, value) for pair, value in zip(pairs, values, strict=True) if value >= 0.2]
+    parts = [
+        Edges(
+            np.array([p for p, _ in kept[i::4]], np.int64).reshape(-1, 2),
+            np.array([v for _, v in kept[i::4]], np.float32),
+        )
+        for i in order
+    ]
+    merged = grouping.spanning_forest([grouping.spanning_forest(parts[:2], len(rows)), *parts[2:]], len(rows))
+    assert merged.similarities.sum() == pytest.approx(whole.similarities.sum())
+    for threshold in (0.2, 0.5, 0.8):
+        assert (grouping.cut(merged, len(rows), threshold) == grouping.cut(whole, len(rows), threshold)).all()
+
+
+@given(sketch_rows(), sketch_rows(), st.sampled_from([1, 4, DIMENSIONS]))
+def test_similarity_equals_reference(left: list[list[int]], right: list[list[int]], floor: int) -> None:
+    for a, b in zip(left, right, strict=False):
+        found = graph.similarity(np.array(a, np.uint32), np.array(b, np.uint32), floor)
+        assert found == pytest.approx(reference.similarity(a, b, floor))
+
+
+@given(sketch_rows(), st.sampled_from([0.0, 0.5, 0.7, 1.0]))
+def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], cohesion: float) -> None:
+    given_sketches = sketches(rows)
+    forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule())
+    before = grouping.cut(forest, len(rows), 0.4)
+    after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, cohesion=cohesion)
+    groups = grouping.find_centres(given_sketches, np.arange(len(rows)), after)
+    assert (groups.similarities >= np.float32(0.4 * cohesion)).all()
+    for label in set(after.tolist()):
+        members = np.flatnonzero(after == label)
+        assert label == members.min()  # named by the smallest
+        assert len(set(before[members].tolist())) == 1  # split, never merged
+    if cohesion == 0.0:
+        assert (after == before).all()
+
+
+def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
+    """The paper's figure 3: neighbours of a worm are similar, its ends have nothing in common."""
+    worm = [[s + (d - s) % DIMENSIONS for d in range(DIMENSIONS)] for s in range(0, 48, 4)]
+    bunch = [[70_000 + d if d != i else 80_000 + i for d in range(DIMENSIONS)] for i in range(9)]
+    rows = worm + bunch
+    given_sketches = sketches(rows)
+    forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule())
+    chained = grouping.cut(forest, len(rows), 0.4)
+    after = grouping.split_chains(given_sketches, forest, chained, threshold=0.4, cohesion=0.7)
+    assert set(after[len(worm) :].tolist()) == {len(worm)}
+    assert set(chained[: len(worm)].tolist()) == {0}
+    assert len(set(after[: len(worm)].tolist())) > 1
+
+
+@given(sketch_rows())
+def test_centre_is_the_member_nearest_to_all(rows: list[list[int]]) -> None:
+    groups = grouping.find_centres(sketches(rows), np.arange(len(rows)), np.zeros(len(rows), np.int64))
+    if rows:
+        sums = [sum(reference.similarity(a, b) for b in rows if b is not a) for a in rows]
+        assert sums[groups.centres[0]] == pytest.approx(max(sums), abs=1e-5)
+
+
+def test_rows_too_small_to_compare_are_joined_by_equality_alone() -> None:
+    rows = [[EMPTY] * 15 + [1]] * 4 + [[EMPTY] * 16] * 2
+    small = Sketches(
+        np.array(rows, np.uint32), np.zeros(6, np.bool_), np.array([7, 8, 7, 0, 0, 8], np.uint64)
+    )
+    forest, counts = grouping.find_forest(small, all_probes(), rule=rule())
+    assert forest.pairs.tolist() == [[0, 2], [1, 5]]
+    assert (counts.too_small, counts.equal, counts.checks) == (6, 2, 0)
+
+
+def test_paper_estimator_keeps_equal_small_pages_apart() -> None:
+    rows = [[1, 2] + [EMPTY] * 14] * 2
+    forest, _ = grouping.find_forest(sketches(rows, floor=DIMENSIONS), all_probes(), rule=rule())
+    assert len(forest.pairs) == 0
+    forest, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule())
+    assert forest.pairs.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_giant_bucket_costs_linear_work(alike: bool) -> None:
+    """An adversary puts all pages into one bucket of one probe: checks grow with pages, not with pairs."""
+    draw = np.random.default_rng(5)
+    checks = {}
+    for size in (2000, 4000):
+        values = draw.integers(10, 1 << 31, (size, DIMENSIONS)).astype(np.uint32)
+        if alike:
+            values[:, 4:] = np.arange(12)
+        values[:, 0] = 1
+        comparable = Sketches(values, np.ones(size, np.bool_), np.zeros(size, np.uint64))
+        _, counts = grouping.find_forest(comparable, all_probes(), rule=rule(max_leaders=8))
+        checks[size] = counts.checks
+        assert counts.checks <= 8 * size * counts.large_buckets
+        assert (counts.leader_cap_hits > 0) != alike
+    assert checks[4000] <= 2.1 * checks[2000]
+
+
+def test_identical_pages_are_never_compared() -> None:
+    values = np.tile(np.arange(DIMENSIONS, dtype=np.uint32), (5000, 1))
+    same = Sketches(values, np.ones(5000, np.bool_), np.zeros(5000, np.uint64))
+    forest, counts = grouping.find_forest(same, all_probes(), rule=rule())
+    assert (counts.checks, len(forest.pairs)) == (0, 4999)
+    assert set(grouping.cut(forest, 5000, 1.0).tolist()) == {0}
+
+
+def test_miss_probability_is_the_share_of_probe_sets_without_a_match() -> None:
+    for matches, probes in itertools.product(range(7), range(1, 7)):
+        sets = list(itertools.combinations(range(6), probes))
+        missed = sum(all(dimension >= matches for dimension in chosen) for chosen in sets)
+        assert grouping.miss_probability(6, matches, probes) == pytest.approx(missed / len(sets))
+
+
+def test_probes_are_the_fewest_that_keep_the_promise() -> None:
+    plan = grouping.plan_probes(128, 35 / 128, miss=0.01)
+    probes = len(plan.subsets)
+    assert plan.miss(35 / 128) <= 0.01 < grouping.miss_probability(128, 35, probes - 1)
+    assert len(np.unique(plan.subsets)) == probes
+    assert grouping.plan_probes(128, 0.001, miss=1e-9).subsets.shape == (128, 1)
+
+
+def test_paper_says_p_t_512_misses_less_than_one_in_a_hundred() -> None:
+    for probes in range(4, 129):
+        matches = math.ceil(512 / probes)
+        if matches <= 128:
+            assert grouping.miss_probability(128, matches, probes) < 0.02
+
+
+def test_subsets_of_several_dimensions_need_agreement_on_all() -> None:
+    rows = [[1] * 16, [1] * 8 + [2] * 8, [1] * 15 + [3]]
+    plan = grouping.plan_probes(16, 0.5, miss=0.01, probes=40, probe_dimensions=2)
+    assert plan.subsets.shape == (40, 2)
+    forest, _ = grouping.find_forest(sketches(rows), plan, rule=rule())
+    assert grouping.cut(forest, 3, 0.4).tolist() == [0, 0, 0]
