@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DATA ?= ../shared/data
 
-.PHONY: demo test check evaluate bench lock clean
+.PHONY: demo test check docs evaluate bench lock clean
 
 # The demo crawl is made on the spot, scanned, and its clusters are printed.
 demo: $(STAMP)
@@ -20,6 +20,10 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Writes the outputs shown in the docs anew.
+docs: $(STAMP)
+	$(BIN)/python tests/docs.py
 
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(STAMP)

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from samehand import grouping
 from samehand.grouping import CheckRule, Edges, Sketches
 from samehand.kernels import graph
@@ -151,9 +151,7 @@ def test_centre_is_the_member_nearest_to_all(rows: list[list[int]]) -> None:
 
 def test_rows_too_small_to_compare_are_joined_by_equality_alone() -> None:
     rows = [[EMPTY] * 15 + [1]] * 4 + [[EMPTY] * 16] * 2
-    small = Sketches(
-        np.array(rows, np.uint32), np.zeros(6, np.bool_), np.array([7, 8, 7, 0, 0, 8], np.uint64)
-    )
+    small = Sketches(np.array(rows, np.uint32), np.zeros(6, np.bool_), np.array([7, 8, 7, 0, 0, 8], np.uint64))
     forest, counts = grouping.find_forest(small, all_probes(), rule=rule())
     assert forest.pairs.tolist() == [[0, 2], [1, 5]]
     assert (counts.too_small, counts.equal, counts.checks) == (6, 2, 0)

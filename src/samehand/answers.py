@@ -137,7 +137,7 @@ class Run:
             page = page.encode("utf-8", errors="replace")
         if isinstance(page, bytes):
             return fingerprint(to_ascii_compatible(page, None)[0], self.settings)
-        return self._sketches.values[self.row_of(page)]
+        return self._sketches.values[[self.row_of(page)]].reshape(-1)
 
     def row_of(self, page: str | int) -> int:
         """The row of a page id or URL."""

@@ -3,7 +3,6 @@
 Data goes to standard output, everything else to standard error.
 """
 
-import logging
 import signal
 import sys
 from collections.abc import Callable
@@ -66,14 +65,11 @@ def _neutral(text: str) -> str:
 
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="samehand")
-@click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for debugging.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what becomes of each unit of work.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error but errors.")
 @click.pass_context
-def cli(context: click.Context, verbose: int, quiet: bool) -> None:
+def cli(context: click.Context, verbose: bool, quiet: bool) -> None:
     """Finds the web pages that were made by the same hand."""
-    level = logging.ERROR if quiet else logging.DEBUG if verbose > 1 else logging.INFO
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("samehand").setLevel(level)
     context.obj = {"quiet": quiet, "verbose": verbose}
 
 
@@ -121,7 +117,8 @@ def _width() -> int | None:
 
 
 def _say(message: str) -> None:
-    logging.getLogger("samehand").info("%s", _neutral(message))
+    if not click.get_current_context().obj["quiet"]:
+        click.echo(_neutral(message), err=True)
 
 
 CLUSTER_COLUMNS = ("cluster_id", "pages", "hosts", "domains", "mean_similarity", "score", "centre_url")
@@ -139,7 +136,7 @@ CLUSTER_COLUMNS = ("cluster_id", "pages", "hosts", "domains", "mean_similarity",
 @_setting_options
 @_format_options
 @click.pass_context
-def scan(context: click.Context, inputs: tuple[str, ...], out: str, **options: Any) -> int:
+def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options: Any) -> int:
     """Read, fingerprint, cluster and rank a crawl; print the clusters.
 
     INPUTS are WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with a url and an html column, globs,
@@ -149,7 +146,7 @@ def scan(context: click.Context, inputs: tuple[str, ...], out: str, **options: A
     from samehand.progress import ProgressDisplay
 
     settings = _settings_from(options)
-    with ProgressDisplay(quiet=context.obj["quiet"]) as progress:
+    with ProgressDisplay(**context.obj) as progress:
         run = run_scan(
             inputs, out, settings=settings, workers=options["workers"], progress=progress, force=options["force"]
         )

@@ -30,18 +30,35 @@ class Gap:
 def find_gaps(similarities: NDArray[np.float32]) -> tuple[Gap, ...]:
     """The gaps of a curve that falls from the most similar page on, from the top. The rest of the web is at 0."""
     curve = np.append(similarities, np.float32(0.0)).astype(np.float64)
-    across = np.minimum(np.searchsorted(-curve, WIDTH - curve, side="left"), similarities.size)
-    ranks = np.arange(curve.size)
-    inside = across - ranks - 1
-    begins = (inside <= CROWD * (ranks + 1)) & (curve - curve[across] >= WIDTH)
-    gaps: list[Gap] = []
-    page = 0
-    for start in np.flatnonzero(begins).tolist():
-        if start < page:
-            continue
-        page = int(across[start])
-        kind = "smooth" if inside[start] else "sharp"
-        gaps.append(
-            Gap(f"{kind} gap {len(gaps) + 1}", float(curve[start]), float(curve[page]), start + 1, int(inside[start]))
+    spans = _sharp(curve)
+    spans += [span for span in _smooth(curve) if not any(span[0] < end and start < span[1] for start, end in spans)]
+    return tuple(
+        Gap(
+            f"{'sharp' if end == start + 1 else 'smooth'} gap {number}",
+            float(curve[start]),
+            float(curve[end]),
+            start + 1,
+            end - start - 1,
         )
-    return tuple(gaps)
+        for number, (start, end) in enumerate(sorted(spans), start=1)
+    )
+
+
+def _sharp(curve: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """From one page to the next the curve falls by WIDTH and more; at most ten such places fit into it."""
+    return [(start, start + 1) for start in np.flatnonzero(curve[:-1] - curve[1:] >= WIDTH).tolist()]
+
+
+def _smooth(curve: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """The curve falls by WIDTH within few pages; of places that overlap, the one with the fewest pages inside."""
+    ranks = np.arange(curve.size)
+    across = np.minimum(np.searchsorted(-curve, WIDTH - curve, side="left"), curve.size - 1)
+    inside = across - ranks - 1
+    sparse = (inside > 0) & (inside <= CROWD * (ranks + 1)) & (curve - curve[across] >= WIDTH)
+    found: list[tuple[int, int]] = []
+    for start, end in zip(ranks[sparse].tolist(), across[sparse].tolist(), strict=True):
+        if not found or start >= found[-1][1]:
+            found.append((start, end))
+        elif end - start < found[-1][1] - found[-1][0]:
+            found[-1] = (start, end)
+    return found

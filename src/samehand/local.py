@@ -22,6 +22,7 @@ from samehand.run import RunFolder
 from samehand.settings import Settings
 from samehand.sources import Unit
 
+WORKER = (sys.executable, "-m", "samehand.worker")
 TRIES = 2
 """How often a unit whose worker died is tried in all."""
 
@@ -68,9 +69,8 @@ class _Worker:
 
     def __init__(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        command = [sys.executable, "-m", "samehand.worker"]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+            WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
         )
         self.unit: Unit | None = None
         self._heard = b""

@@ -7,6 +7,7 @@ import base64
 import dataclasses
 import functools
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -84,6 +85,10 @@ REJECT_SCHEMA = pa.schema(
 )
 
 
+_PLAIN_HOST = re.compile(r"https?://((?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+)(?:[/?#]|\Z)")
+"""A host that every parser reads the same way: small letters, digits, single hyphens, no number for a last label."""
+
+
 class Host(NamedTuple):
     """What a URL says about where it lives."""
 
@@ -95,6 +100,9 @@ class Host(NamedTuple):
 
 def host_of(url: str) -> Host:
     """Host and domains of `url`, parsed as browsers do (WHATWG). Never raises: `kind` states what is missing."""
+    plain = _PLAIN_HOST.match(url)
+    if plain:
+        return _host_of_name(plain[1])
     if not url:
         return Host(MISSING_URL)
     try:

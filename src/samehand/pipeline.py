@@ -13,12 +13,15 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
+from samehand import __version__
 from samehand.errors import InputError, RunMismatchError
 from samehand.grouping import CheckCounts, CheckRule, Edges, ProbePlan, Sketches, plan_probes
 from samehand.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA, Page, Reject, pages_to_batch, rejects_to_batch
@@ -113,7 +116,7 @@ def _begin(
         {
             **facts,
             "format": FORMAT,
-            "samehand": version("samehand"),
+            "samehand": __version__,
             "settings": {name: value for name, value in settings.as_dict().items() if name != "key"},
             "key": "public" if settings.key == PUBLIC_KEY else "secret",
             "versions": {name: version(name) for name in _MEASURED_PACKAGES} | {"python": platform.python_version()},
@@ -205,27 +208,21 @@ def process_unit(folder: RunFolder, unit: Unit, settings: Settings, tell: Tell) 
     """One unit of work: reads its records, computes their signals, writes its parts, marks it done."""
     began = time.perf_counter()
     reading = read_unit(unit, settings)
-    reasons: Counter[str] = Counter()
-    pages_done = damaged = content_bytes = position = 0
-    with contextlib.ExitStack() as stack:
-        write = _part_writers(folder, unit.number, settings, stack)
+    # Signals and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
+    with _PartWriter(folder, unit, settings) as parts, ThreadPoolExecutor(1) as behind:
+        written = behind.submit(_nothing)
         for pages, rejects in _batched(reading):
-            batch = pages_to_batch(pages, (unit.number << PAGE_ID_BITS) + pages_done)
-            write(batch, style_batch(batch, settings), rejects_to_batch(rejects))
-            pages_done += len(pages)
-            content_bytes += sum(len(page.content) for page in pages)
-            reasons.update(reject.reason for reject in rejects)
-            damaged += sum(reject.damaged for reject in rejects)
-            position = max((item.warc_record_offset for item in (*pages, *rejects)), default=position)
-            share = max(0, position - unit.start) / max(1, unit.end - unit.start)
-            tell(Progress("read", unit.number, pages_done, reasons.total(), content_bytes, min(share, 1.0)))
+            written.result()
+            tell(parts.progress())
+            written = behind.submit(parts.write, pages, rejects)
+        written.result()
     facts = {
         "unit": unit.as_dict(),
         "settings": settings.digest("read", "style"),
-        "pages": pages_done,
-        "reasons": dict(sorted(reasons.items())),
-        "damaged": damaged,
-        "content_bytes": content_bytes,
+        "pages": parts.pages,
+        "reasons": dict(sorted(parts.reasons.items())),
+        "damaged": parts.damaged,
+        "content_bytes": parts.content_bytes,
         "first": reading.first,
         "stop": reading.stop,
         "seconds": round(time.perf_counter() - began, 3),
@@ -235,26 +232,63 @@ def process_unit(folder: RunFolder, unit: Unit, settings: Settings, tell: Tell) 
     return facts
 
 
-def _part_writers(
-    folder: RunFolder, number: int, settings: Settings, stack: contextlib.ExitStack
-) -> Callable[[pa.RecordBatch, pa.RecordBatch, pa.RecordBatch], None]:
-    """Opens the parts of a unit; returns a function that appends a batch to each."""
-    schemas = {"pages": PAGE_SCHEMA, "style/fingerprints": style_schema(settings), "rejects": REJECT_SCHEMA}
-    if settings.keep_pages:
-        schemas["content"] = CONTENT_SCHEMA
-    writers = {
-        table: stack.enter_context(TableWriter(folder.part_path(table, number), schema))
-        for table, schema in schemas.items()
-    }
+def _nothing() -> None:
+    return
 
-    def write(pages: pa.RecordBatch, style: pa.RecordBatch, rejects: pa.RecordBatch) -> None:
-        tables = {"pages": pages.select(PAGE_SCHEMA.names), "style/fingerprints": style, "rejects": rejects}
+
+class _PartWriter:
+    """Writes the parts of one unit, batch by batch, and counts what is in them."""
+
+    def __init__(self, folder: RunFolder, unit: Unit, settings: Settings) -> None:
+        self._unit = unit
+        self._settings = settings
+        schemas = {"pages": PAGE_SCHEMA, "style/fingerprints": style_schema(settings), "rejects": REJECT_SCHEMA}
         if settings.keep_pages:
-            tables["content"] = pages.select(CONTENT_SCHEMA.names)
-        for table, batch in tables.items():
-            writers[table].write_table(pa.Table.from_batches([batch]))
+            schemas["content"] = CONTENT_SCHEMA
+        self._writers = {
+            table: TableWriter(folder.part_path(table, unit.number), schema) for table, schema in schemas.items()
+        }
+        self._open = contextlib.ExitStack()
+        self.pages = self.damaged = self.content_bytes = 0
+        self.reasons: Counter[str] = Counter()
+        self._position = unit.start
 
-    return write
+    def __enter__(self) -> Self:
+        for writer in self._writers.values():
+            self._open.enter_context(writer)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    def write(self, pages: Sequence[Page], rejects: Sequence[Reject]) -> None:
+        """Appends pages, their signals, and rejects."""
+        batch = pages_to_batch(pages, (self._unit.number << PAGE_ID_BITS) + self.pages)
+        tables = {
+            "pages": batch.select(PAGE_SCHEMA.names),
+            "style/fingerprints": style_batch(batch, self._settings),
+            "rejects": rejects_to_batch(rejects),
+        }
+        if self._settings.keep_pages:
+            tables["content"] = batch.select(CONTENT_SCHEMA.names)
+        for table, rows in tables.items():
+            self._writers[table].write_table(pa.Table.from_batches([rows]))
+        self.pages += len(pages)
+        self.content_bytes += sum(len(page.content) for page in pages)
+        self.reasons.update(reject.reason for reject in rejects)
+        self.damaged += sum(reject.damaged for reject in rejects)
+        latest: list[Page | Reject] = [*pages[-1:], *rejects[-1:]]
+        self._position = max([self._position, *(item.warc_record_offset for item in latest)])
+
+    def progress(self) -> Progress:
+        """How far the unit is."""
+        unit = self._unit
+        share = (self._position - unit.start) / max(1, unit.end - unit.start)
+        return Progress(
+            "read", unit.number, self.pages, self.reasons.total(), self.content_bytes, min(max(share, 0.0), 1.0)
+        )
 
 
 def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], list[Reject]]]:

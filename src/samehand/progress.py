@@ -1,6 +1,5 @@
 """Progress on standard error: a moving bar on a terminal, one line every 30 seconds otherwise."""
 
-import logging
 import sys
 import time
 from types import TracebackType
@@ -13,17 +12,17 @@ from rich.progress import Progress as Bars
 from samehand.pipeline import Progress
 
 LINE_SECONDS = 30.0
-_log = logging.getLogger("samehand")
 
 
 class ProgressDisplay:
     """Sums up what the units tell. Use it as a context manager and as the `progress` of a scan."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self._units: dict[int, Progress] = {}
         self._planned = 0
         self._began = self._last_line = time.monotonic()
         self._quiet = quiet
+        self._verbose = verbose and not quiet
         self._bars: Bars | None = None
         if not quiet and sys.stderr.isatty():
             self._bars = Bars(
@@ -56,7 +55,15 @@ class ProgressDisplay:
             self._planned = progress.total
         elif progress.stage == "read":
             self._units[progress.unit] = progress
+            if self._verbose and progress.share == 1.0:
+                self._say(f"unit {progress.unit}: {progress.pages:,} pages, {progress.rejects:,} rejects")
         self._show(progress)
+
+    def _say(self, line: str) -> None:
+        if self._bars is not None:
+            self._bars.console.print(line, markup=False, highlight=False)
+        else:
+            sys.stderr.write(line + "\n")
 
     def _show(self, progress: Progress) -> None:
         done, total, counts = self._state(progress)
@@ -65,7 +72,7 @@ class ProgressDisplay:
             self._bars.update(self._task, description=stage, completed=done, total=total, counts=counts)
         elif not self._quiet and time.monotonic() - self._last_line >= LINE_SECONDS:
             self._last_line = time.monotonic()
-            _log.info("%s %.0f %% %s%s", stage, 100 * done / total, counts, self._time_left(done / total))
+            self._say(f"{stage} {100 * done / total:.0f} %: {counts}{self._time_left(done / total)}")
 
     def _state(self, progress: Progress) -> tuple[float, float, str]:
         if progress.stage == "group":

@@ -9,7 +9,7 @@ import io
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,7 +30,7 @@ def neutral(text: str) -> str:
     )
 
 
-def write_rows(table: pa.Table, form: str, out: IO[str], *, width: int | None = None) -> None:
+def write_rows(table: pa.Table, form: str, out: TextIO, *, width: int | None = None) -> None:
     """Writes a table of answers to `out` in one of FORMATS."""
     if form == "parquet":
         _write_parquet(table, out)
@@ -45,7 +45,7 @@ def write_rows(table: pa.Table, form: str, out: IO[str], *, width: int | None = 
         out.write(layout(table.column_names, [list(row.values()) for row in table.to_pylist()], width=width))
 
 
-def _write_parquet(table: pa.Table, out: IO[str]) -> None:
+def _write_parquet(table: pa.Table, out: TextIO) -> None:
     if out.isatty():
         raise UsageError("Parquet is not for terminals: send it to a file with > FILE, or choose another --format.")
     whole = io.BytesIO()

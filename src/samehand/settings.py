@@ -37,8 +37,8 @@ class Settings:
     fold_spaces: bool = _setting(True, "style", "Make each run of white space in the noise one blank.")
     key: str = _setting(PUBLIC_KEY, "style", "Key of the rolling hash: keep one of your own secret from spammers.")
     estimator: str = _setting("filled", "style", "Divide matches by dimensions filled in either page, or as the paper.")
-    min_filled: int = _setting(48, "style", "Pages with fewer filled dimensions are grouped by equal noise only.")
-    min_noise_bytes: int = _setting(32, "style", "Pages with less noise are grouped by equal bytes only.")
+    min_filled: int = _setting(48, "style", "Pages with fewer filled dimensions are grouped by equal noise and tags.")
+    min_punctuation: int = _setting(12, "style", "Such pages with less noise, tags and blanks aside, by equal bytes.")
 
     loose: float = _setting(0.16, "grouping", "Similarity that makes a family: pages of the same software.")
     tight: float = _setting(0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.")
@@ -100,7 +100,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "part_bytes": (2, 63),
     "dimensions": (16, 4096),
     "min_filled": (0, 4096),
-    "min_noise_bytes": (1, 1 << 20),
+    "min_punctuation": (1, 4096),
     "loose": (0.01, 1.0),
     "tight": (0.01, 1.0),
     "cohesion": (0.0, 1.0),

@@ -13,6 +13,7 @@ even from themselves. White space is folded, which takes a cheap disguise away. 
 import dataclasses
 import functools
 import hashlib
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -24,34 +25,36 @@ from samehand.settings import Settings
 
 _LETTERS_AND_DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WHITE_SPACE = b" \t\n\r\f\v"
+_TAG_NAME = re.compile(rb"</?[A-Za-z][A-Za-z0-9]*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Tables:
-    """What the kernels look up: byte classes, the rolling hash's byte values, a mask for each dimension."""
+    """What the kernels look up: what becomes of a byte, its value in the rolling hash, a mask for each dimension."""
 
-    classes: NDArray[np.uint8]
+    kept: NDArray[np.uint16]
     entering: NDArray[np.uint64]
     leaving: NDArray[np.uint64]
     masks: NDArray[np.uint64]
 
 
 @functools.lru_cache(maxsize=8)
-def _tables(key: str, part_bytes: int, dimensions: int) -> _Tables:
-    classes = np.full(256, noise.KEEP, np.uint8)
-    classes[list(_LETTERS_AND_DIGITS)] = noise.DROP
-    classes[128:] = noise.DROP  # letters of other scripts are content too
-    classes[list(_WHITE_SPACE)] = noise.SPACE
+def _tables(key: str, part_bytes: int, dimensions: int, fold_spaces: bool) -> _Tables:
+    kept = np.arange(256, dtype=np.uint16) | np.uint16(noise.NOISE)
+    kept[list(_LETTERS_AND_DIGITS)] = 0
+    kept[128:] = 0  # letters of other scripts are content too
+    if fold_spaces:
+        kept[list(_WHITE_SPACE)] = noise.NOISE | ord(" ")
     drawn = hashlib.shake_256(b"samehand style 1\0" + key.encode()).digest(8 * (256 + dimensions))
     numbers = np.frombuffer(drawn, "<u8").astype(np.uint64)
     entering, masks = numbers[:256], numbers[256:]
     # A byte that entered part_bytes steps ago has been rotated that often: this takes it out again.
     leaving = (entering << np.uint64(part_bytes)) | (entering >> np.uint64(64 - part_bytes))
-    return _Tables(classes, entering.copy(), leaving, masks.copy())
+    return _Tables(kept, entering.copy(), leaving, masks.copy())
 
 
 def _tables_of(settings: Settings) -> _Tables:
-    return _tables(settings.key, settings.part_bytes, settings.dimensions)
+    return _tables(settings.key, settings.part_bytes, settings.dimensions, settings.fold_spaces)
 
 
 def style_schema(settings: Settings) -> pa.Schema:
@@ -70,14 +73,15 @@ def style_schema(settings: Settings) -> pa.Schema:
 
 def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     """The stage function of the style signal: a batch of pages with content in, their fingerprints out."""
-    data, offsets = _page_buffers(pages.column("content"))
+    data, offsets = page_buffers(pages.column("content"))
     values, lengths, digests = fingerprint_buffers(data, offsets, settings)
+    filled = graph.count_filled(values)
     columns = [
         pages.column("page_id"),
         pa.array(lengths),
         pa.array(digests),
-        pa.array(_equality(data, offsets, lengths, digests, settings)),
-        pa.array(graph.count_filled(values).astype(np.int16)),
+        pa.array(_equality(data, offsets, filled, settings)),
+        pa.array(filled.astype(np.int16)),
         pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(4 * settings.dimensions), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, "<u4"))]
         ),
@@ -85,7 +89,7 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=style_schema(settings))
 
 
-def _page_buffers(content: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def page_buffers(content: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The column's bytes and offsets as they lie in memory: nothing is copied."""
     _, offsets, data = content.buffers()
     bounds = np.frombuffer(offsets, np.int64, len(content) + 1, 8 * content.offset)
@@ -100,7 +104,7 @@ def fingerprint_buffers(
     return noise.fingerprint_pages(
         data,
         offsets,
-        tables.classes,
+        tables.kept,
         settings.fold_spaces,
         tables.entering,
         tables.leaving,
@@ -110,29 +114,34 @@ def fingerprint_buffers(
 
 
 def _equality(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    digests: NDArray[np.uint64],
-    settings: Settings,
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], filled: NDArray[np.int64], settings: Settings
 ) -> NDArray[np.uint64]:
-    """What must be equal for two small pages to be grouped: their noise, or all their bytes where noise is scarce.
-
-    0, for pages without any noise, is equal to nothing.
-    """
-    keys = digests.copy()
-    key = settings.key.encode()[:64]
-    for page in np.flatnonzero(lengths < settings.min_noise_bytes):
-        content = data[offsets[page] : offsets[page + 1]].tobytes()
-        whole = hashlib.blake2b(content, digest_size=8, key=key).digest()
-        keys[page] = int.from_bytes(whole, "little") if lengths[page] else 0
+    """What must be equal for two pages to be grouped that are too small to compare; 0 is equal to nothing."""
+    keys = np.zeros(filled.size, np.uint64)
+    for page in np.flatnonzero(filled < settings.min_filled):
+        keys[page] = _equality_key(data[offsets[page] : offsets[page + 1]].tobytes(), settings)
     return keys
+
+
+def _equality_key(content: bytes, settings: Settings) -> int:
+    """The noise and the tag names, or all bytes where the noise is next to nothing but the brackets of tags.
+
+    Strangers write the same few tags: `<html><head><title>` says little, punctuation and attributes say more.
+    """
+    kept = noise_of(content, settings)
+    if not kept:
+        return 0
+    if len(kept.translate(None, b"<>/" + _WHITE_SPACE)) >= settings.min_punctuation:
+        content = kept + b"\0" + b"".join(_TAG_NAME.findall(content)).lower()
+    digest = hashlib.blake2b(content, digest_size=8, key=settings.key.encode()[:64]).digest()
+    return int.from_bytes(digest, "little")
 
 
 def fingerprint(content: bytes, settings: Settings | None = None) -> NDArray[np.uint32]:
     """The fingerprint of one page."""
     data = np.frombuffer(content, np.uint8)
-    return fingerprint_buffers(data, np.array([0, data.size]), settings or Settings())[0][0]
+    values, _, _ = fingerprint_buffers(data, np.array([0, data.size]), settings or Settings())
+    return values.reshape(-1)
 
 
 def noise_of(content: bytes, settings: Settings | None = None) -> bytes:
@@ -140,8 +149,13 @@ def noise_of(content: bytes, settings: Settings | None = None) -> bytes:
     settings = settings or Settings()
     page = np.frombuffer(content, np.uint8)
     kept = np.empty(page.size + 1, np.uint8)
-    length = noise.extract_noise(page, _tables_of(settings).classes, settings.fold_spaces, kept)
+    length = noise.extract_noise(page, _tables_of(settings).kept, settings.fold_spaces, kept)
     return kept[:length].tobytes()
+
+
+def part_set(content: bytes, settings: Settings | None = None) -> NDArray[np.uint64]:
+    """The hashes of a page's parts, each once."""
+    return np.unique(_Side.of(content, settings or Settings()).parts)
 
 
 def estimate(left: NDArray[np.uint32], right: NDArray[np.uint32], settings: Settings | None = None) -> float:
@@ -198,9 +212,9 @@ def compare(left: bytes | str, right: bytes | str, *, settings: Settings | None 
     """
     settings = settings or Settings()
     left, right = (page.encode("utf-8", "replace") if isinstance(page, str) else page for page in (left, right))
-    sides = [_Side.of(left, settings), _Side.of(right, settings)]
-    sets = [np.unique(side.parts) for side in sides]
-    shared = int(np.intersect1d(*sets, assume_unique=True).size)
+    sides = _Side.of(left, settings), _Side.of(right, settings)
+    sets = np.unique(sides[0].parts), np.unique(sides[1].parts)
+    shared = np.intersect1d(sets[0], sets[1], assume_unique=True).size
     total = sets[0].size + sets[1].size
     same_noise = sides[0].noise == sides[1].noise
     if total:
@@ -229,7 +243,7 @@ class _Side:
     def of(cls, content: bytes, settings: Settings) -> "_Side":
         tables = _tables_of(settings)
         kept = noise_of(content, settings)
-        positions = noise.noise_positions(np.frombuffer(content, np.uint8), tables.classes, settings.fold_spaces)
+        positions = noise.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
         parts = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.part_bytes)
         return cls(kept, positions, parts)
 

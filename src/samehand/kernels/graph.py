@@ -5,6 +5,8 @@ rows in page_id order. Edges are three arrays of equal length: left < right, and
 `tests/test_kernels_graph.py` holds each function equal to a readable reference.
 """
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ def similarity(left: NDArray[np.uint32], right: NDArray[np.uint32], floor: int) 
         equal += np.int32(left[dimension] == right[dimension])
         both_empty += np.int32((left[dimension] & right[dimension]) == _EMPTY)
     filled = left.size - both_empty
-    return np.float32(equal - both_empty) / np.float32(max(filled, floor))
+    return np.float32(equal - both_empty) / np.float32(filled if filled > floor else floor)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -98,7 +100,7 @@ def probe_keys(
 
 
 @nb.njit(cache=True, nogil=True)
-def _grown(array: NDArray[np.int64], needed: int) -> NDArray[np.int64]:
+def _grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
     if needed <= array.shape[0]:
         return array
     larger = np.empty((max(needed, 2 * array.shape[0]), array.shape[1]), array.dtype)
@@ -119,7 +121,7 @@ def check_buckets(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     """Checks each bucket of one probe. Returns edges (pairs, similarities) and counts.
 
-    A bucket of up to `full_check` rows checks all its pairs. In a larger one each row, in row order, is compared
+    A bucket of up to `full_check` rows checks all its pairs, and keeps their spanning tree. In a larger one each row, in row order, is compared
     with the bucket's leaders only, takes an edge to the most similar one if that reaches `loose`, and becomes a
     leader itself if that stays below `tight`; so a bucket costs at most size x max_leaders checks. The rule looks at
     one bucket only: edges depend neither on the other buckets nor on the order they are checked in.
@@ -139,8 +141,8 @@ def check_buckets(
         size = end - start
         counts[0] += size > 1
         if 1 < size <= full_check:
-            pairs = _grown(pairs, edges + size * (size - 1) // 2)
-            similarities = _grown(similarities, edges + size * (size - 1) // 2)
+            pairs = _grown(pairs, edges + size)
+            similarities = _grown(similarities, edges + size)
             edges = _check_all(values, rows, sorted_keys[start:end], floor, loose, pairs, similarities, edges)
             counts[2] += size * (size - 1) // 2
         elif size > 1:
@@ -155,8 +157,9 @@ def check_buckets(
 
 
 @nb.njit(cache=True, nogil=True)
-def _row_at(rows: NDArray[np.int64], key: np.uint64) -> int:
-    return rows[key & np.uint64(0xFFFFFFFF)]
+def _row_at(rows: NDArray[np.int64], key: np.uint64) -> np.int64:
+    row: np.int64 = rows[key & np.uint64(0xFFFFFFFF)]
+    return row
 
 
 @nb.njit(cache=True, nogil=True)
@@ -170,14 +173,31 @@ def _check_all(
     similarities: NDArray[np.float32],
     edges: int,
 ) -> int:
-    for second in range(1, bucket.size):
-        right = _row_at(rows, bucket[second])
-        for first in range(second):
-            left = _row_at(rows, bucket[first])
-            found = similarity(values[left], values[right], floor)
-            if found >= loose:
-                pairs[edges, 0], pairs[edges, 1], similarities[edges, 0] = left, right, found
-                edges += 1
+    """Prim: grows the bucket's maximum spanning tree row by row, comparing each row with all that are not in it yet.
+
+    That is every pair once. Only the tree's edges go on: the forest of all buckets' trees is the forest of all pairs.
+    """
+    outside = np.empty(bucket.size, np.int64)
+    for position in range(bucket.size):
+        outside[position] = _row_at(rows, bucket[position])
+    nearest = np.full(bucket.size, outside[0])
+    best = np.full(bucket.size, np.float32(-1.0))
+    newest = outside[0]
+    for left_out in range(bucket.size - 1, 0, -1):
+        # outside[1:left_out + 1] are the rows not in the tree; the slot of the one chosen is filled from the end.
+        chosen = 1
+        for slot in range(1, left_out + 1):
+            found = similarity(values[newest], values[outside[slot]], floor)
+            if found > best[slot]:
+                best[slot], nearest[slot] = found, newest
+            if best[slot] > best[chosen]:
+                chosen = slot
+        newest = outside[chosen]
+        if best[chosen] >= loose:
+            pairs[edges, 0], pairs[edges, 1] = min(newest, nearest[chosen]), max(newest, nearest[chosen])
+            similarities[edges, 0] = best[chosen]
+            edges += 1
+        outside[chosen], best[chosen], nearest[chosen] = outside[left_out], best[left_out], nearest[left_out]
     return edges
 
 

@@ -3,15 +3,15 @@
 Every function here takes arrays and returns arrays. `tests/test_kernels_noise.py` holds each one equal to a
 readable reference. Index variables are unsigned on purpose: numba adds a wrap-around check to signed ones.
 
-Byte classes (`classes`, uint8[256]): DROP is content, KEEP is noise, SPACE is white space, of which a run becomes
-one blank when noise is folded.
+`kept` (uint16[256]) says what becomes of each byte: NOISE is set for those that are noise, and the low byte is what
+they become, a blank for white space when it is folded.
 """
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-DROP, KEEP, SPACE = 0, 1, 2
+NOISE = 0x100
 EMPTY = 0xFFFFFFFF
 """Value of a fingerprint dimension that no part of the page fell into."""
 
@@ -23,7 +23,7 @@ _MIX_C = np.uint64(0xC4CEB9FE1A85EC53)
 
 
 @nb.njit(cache=True, nogil=True)
-def extract_noise(page: NDArray[np.uint8], classes: NDArray[np.uint8], fold: bool, noise: NDArray[np.uint8]) -> int:
+def extract_noise(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: bool, noise: NDArray[np.uint8]) -> np.int64:
     """Writes the noise of `page` into `noise` (longer by one at least) and returns its length.
 
     Every byte is written, only the end moves: no branch looks at the data, so no page is slow to predict. Folding is
@@ -31,41 +31,40 @@ def extract_noise(page: NDArray[np.uint8], classes: NDArray[np.uint8], fold: boo
     """
     length = np.uint64(0)
     for position in range(np.uint64(page.size)):
-        byte = page[position]
-        noise[length] = byte
-        length += np.uint64(classes[byte] != DROP)
-    return np.int64(fold_spaces(noise[:length], classes) if fold else length)
+        entry = kept[page[position]]
+        noise[length] = np.uint8(entry)
+        length += np.uint64(entry >> np.uint16(8))
+    return np.int64(fold_blanks(noise[:length]) if fold else length)
 
 
 @nb.njit(cache=True, nogil=True)
-def fold_spaces(noise: NDArray[np.uint8], classes: NDArray[np.uint8]) -> int:
-    """Makes each run of white space one blank, in place; returns the new length."""
+def fold_blanks(noise: NDArray[np.uint8]) -> np.int64:
+    """Makes each run of blanks one blank, in place; returns the new length."""
     length = np.uint64(0)
-    after_space = np.uint64(0)
+    before = np.uint8(0)
     for position in range(np.uint64(noise.size)):
         byte = noise[position]
-        is_space = np.uint64(classes[byte] == SPACE)
-        noise[length] = _BLANK if is_space else byte
-        length += _ONE ^ (is_space & after_space)
-        after_space = is_space
+        noise[length] = byte
+        length += np.uint64(((byte ^ _BLANK) | (before ^ _BLANK)) != 0)
+        before = byte
     return np.int64(length)
 
 
 @nb.njit(cache=True, nogil=True)
-def noise_positions(page: NDArray[np.uint8], classes: NDArray[np.uint8], fold: bool) -> NDArray[np.int64]:
+def noise_positions(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: bool) -> NDArray[np.int64]:
     """Where in `page` each byte of its noise stands: the way back from noise to source."""
     positions = np.empty(page.size, np.int64)
     length = 0
-    after_space = False
+    after_blank = False
     for position in range(page.size):
-        kind = classes[page[position]]
-        if kind == DROP:
+        entry = kept[page[position]]
+        if entry < NOISE:
             continue
-        is_space = fold and kind == SPACE
-        if not (is_space and after_space):
+        is_blank = fold and np.uint8(entry) == _BLANK
+        if not (is_blank and after_blank):
             positions[length] = position
             length += 1
-        after_space = is_space
+        after_blank = is_blank
     return positions[:length].copy()
 
 
@@ -106,39 +105,64 @@ def fingerprint_noise(
     masks: NDArray[np.uint64],
     width: int,
     values: NDArray[np.uint32],
-) -> np.uint64:
+) -> None:
     """Procedure 1 of the paper over all parts of `noise`, into `values` (one per dimension, EMPTY before).
 
-    h is the rolling hash, i = h mod m, and the permutation is an XOR mask per dimension followed by an odd
-    multiplication, which shuffles bits as the paper asks. Returns the digest of the whole noise, which also covers
-    noise too short to hold a part.
+    Two windows roll at once, one through each half of the parts: a rolling hash waits for its last step, and the
+    processor has time for a second one meanwhile.
     """
-    span = np.uint64(width)
-    last_dimension = np.uint64(values.size - 1)
+    parts = noise.size - width + 1
+    if parts <= 0:
+        return
+    half, lead = np.uint64(parts // 2), np.uint64(width - 1)
+    first = _roll_in(noise[:lead], entering)
+    second = _roll_in(noise[half : half + lead], entering)
+    first_out = second_out = np.uint64(0)
+    for start in range(half):
+        first = _rotate(first) ^ entering[noise[start + lead]] ^ first_out
+        second = _rotate(second) ^ entering[noise[half + start + lead]] ^ second_out
+        first_out, second_out = leaving[noise[start]], leaving[noise[half + start]]
+        _insert(values, _mix(first), masks)
+        _insert(values, _mix(second), masks)
+    if parts % 2:
+        _insert(values, _mix(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
+
+
+@nb.njit(cache=True, nogil=True)
+def _roll_in(noise: NDArray[np.uint8], entering: NDArray[np.uint64]) -> np.uint64:
     rolling = np.uint64(0)
-    digest = np.uint64(noise.size)
-    warm = min(span - _ONE, np.uint64(noise.size))
-    for position in range(warm):
-        rolling = _rotate(rolling) ^ entering[noise[position]]
-        digest = (digest ^ rolling) * _MIX_C
-    outgoing = np.uint64(0)
-    for position in range(warm, np.uint64(noise.size)):
-        rolling = _rotate(rolling) ^ entering[noise[position]] ^ outgoing
-        outgoing = leaving[noise[position + _ONE - span]]
-        part = _mix(rolling)
-        digest = (digest ^ part) * _MIX_C
-        dimension = part & last_dimension
-        value = np.uint32(((part ^ masks[dimension]) * _MIX_B) >> np.uint64(32))
-        if value < values[dimension]:
-            values[dimension] = value
-    return digest ^ (digest >> np.uint64(32))
+    for byte in noise:
+        rolling = _rotate(rolling) ^ entering[byte]
+    return rolling
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _insert(values: NDArray[np.uint32], part: np.uint64, masks: NDArray[np.uint64]) -> None:
+    """i = h mod m; the permutation is an XOR mask and an odd multiplication, which shuffles bits as the paper asks."""
+    dimension = part & np.uint64(values.size - 1)
+    value = np.uint32(((part ^ masks[dimension]) * _MIX_B) >> np.uint64(32))
+    values[dimension] = min(values[dimension], value)  # a branch here would often be guessed wrong
+
+
+@nb.njit(cache=True, nogil=True)
+def digest_noise(noise: NDArray[np.uint8], seed: np.uint64) -> np.uint64:
+    """A 64-bit digest of the whole noise, eight bytes at a time."""
+    whole = noise.size // 8 * 8
+    digest = seed ^ np.uint64(noise.size)
+    for word in noise[:whole].view(np.uint64):
+        digest = (digest ^ word) * _MIX_C
+        digest ^= digest >> np.uint64(32)
+    for byte in noise[whole:]:
+        digest = (digest ^ np.uint64(byte)) * _MIX_C
+        digest ^= digest >> np.uint64(32)
+    return digest
 
 
 @nb.njit(cache=True, nogil=True)
 def fingerprint_pages(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
-    classes: NDArray[np.uint8],
+    kept: NDArray[np.uint16],
     fold: bool,
     entering: NDArray[np.uint64],
     leaving: NDArray[np.uint64],
@@ -155,9 +179,10 @@ def fingerprint_pages(
     lengths = np.empty(pages, np.int64)
     digests = np.empty(pages, np.uint64)
     for page in range(pages):
-        length = extract_noise(data[offsets[page] : offsets[page + 1]], classes, fold, scratch)
+        length = extract_noise(data[offsets[page] : offsets[page + 1]], kept, fold, scratch)
         lengths[page] = length
-        digests[page] = fingerprint_noise(scratch[:length], entering, leaving, masks, width, values[page])
+        digests[page] = digest_noise(scratch[:length], masks[0])
+        fingerprint_noise(scratch[:length], entering, leaving, masks, width, values[page])
     return values, lengths, digests
 
 

@@ -92,6 +92,7 @@ _BYTE_ORDER_MARKS: Final = (
     (b"\xfe\xff", "UTF-16BE"),
 )
 _MARK_FIRST_BYTES: Final = (b"\xef", b"\xff", b"\xfe", b"\x00")
+_COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META_CHARSET: Final = re.compile(rb"<meta[\s/][^>]{0,500}?charset\s{0,20}=\s{0,20}[\"']?\s{0,20}([\w.:-]{1,40})", re.I)
 
 
@@ -102,9 +103,9 @@ def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, st
     `<meta charset>`. Never raises; what a page's encoding does not allow becomes U+FFFD.
     """
     if content.startswith(_MARK_FIRST_BYTES):
-        for mark, name in _BYTE_ORDER_MARKS:
+        for mark, marked in _BYTE_ORDER_MARKS:
             if content.startswith(mark):
-                return (content if name == "UTF-8" else _transcode(content[len(mark) :], _WIDE[name])), name
+                return (content if marked == "UTF-8" else _transcode(content[len(mark) :], _WIDE[marked])), marked
     name = charset_name(declared) if declared else None
     if name is None:
         name = _prescan(content)
@@ -126,6 +127,8 @@ def _prescan(content: bytes) -> str | None:
     start = content[:PRESCAN_BYTES]
     if b"charset" not in start.lower():
         return None
+    if b"<!--" in start:
+        start = _COMMENT.sub(b"", start)
     for found in _META_CHARSET.finditer(start):
         name = charset_name(found[1].decode("ascii", "replace"))
         if name is not None:

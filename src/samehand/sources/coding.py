@@ -14,9 +14,11 @@ import brotli
 import zstandard
 
 MAX_CODINGS = 4
+MAX_GZIP_MEMBERS = 16
 BOMB_FLOOR = 1_000_000
 """Below this many bytes nothing is a bomb, whatever the ratio."""
 
+_MAX_CHUNKS = 100_000
 _MAX_CHUNK_LINE = 1024
 _CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _STEP = 4096
@@ -44,7 +46,7 @@ def dechunk(body: bytes) -> tuple[bytes, bool]:
     """The body without its chunk lines, and whether the last chunk was there. A body without chunks stays as it is."""
     parts: list[bytes] = []
     at = 0
-    while line := _CHUNK_SIZE.match(body, at, at + _MAX_CHUNK_LINE):
+    while len(parts) < _MAX_CHUNKS and (line := _CHUNK_SIZE.match(body, at, at + _MAX_CHUNK_LINE)):
         size = int(line[1], 16)
         if size == 0:
             return b"".join(parts), True
@@ -86,7 +88,8 @@ def _inflate(data: bytes, most: int, window: int) -> Unpacked:
     try:
         content = inflater.decompress(data, most)
     except zlib.error as error:
-        content = _salvage(data, most, window)
+        # Bare deflate has no header: anything unpacks to a few bytes of nonsense before it breaks.
+        content = _salvage(data, most, window) if window > 0 else b""
         if not content:
             raise CodingError(str(error)) from error
         return Unpacked(content, len(data), False)
@@ -116,7 +119,9 @@ def _salvage(data: bytes, most: int, window: int) -> bytes:
 def _gunzip(data: bytes, most: int) -> Unpacked:
     """Gzip, which may be several members one after the other."""
     content, consumed, complete = _inflate(data, most, 31)
-    while complete and len(content) < most and data.startswith(b"\x1f\x8b", consumed):
+    for _ in range(MAX_GZIP_MEMBERS):
+        if not complete or len(content) >= most or not data.startswith(b"\x1f\x8b", consumed):
+            break
         try:
             more = _inflate(data[consumed:], most - len(content), 31)
         except CodingError:
@@ -145,8 +150,11 @@ def _unbrotli(data: bytes, most: int) -> Unpacked:
             if ready and not step:
                 break
             fed += len(step)
-            parts.append(unpacker.process(step, output_buffer_limit=max(1, most - total)))
-            total += len(parts[-1])
+            part = unpacker.process(step, output_buffer_limit=most - total)
+            if not step and not part:
+                break
+            parts.append(part)
+            total += len(part)
     except brotli.error as error:
         if not total:
             raise CodingError(str(error)) from error

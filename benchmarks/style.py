@@ -1,0 +1,148 @@
+"""Raw HTML to fingerprints, and a scan beside fastwarc's bare read: `make bench`, or python -m benchmarks.style.
+
+Every number is a ratio against a peer measured in the same run on the same pages, because machines differ and are
+shared. Peers get the noise and the parts they need within their time: that is what a user of theirs has to do.
+"""
+
+import argparse
+import io
+import os
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+from evaluation.corpora import debian_pages
+from fastwarc.warc import ArchiveIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from samehand import Settings, style
+from samehand.local import LocalEngine
+from samehand.pipeline import run_scan
+
+os.environ.setdefault("RAYON_NUM_THREADS", "1")
+_CONTENT = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
+_SPACES = re.compile(rb"[ \t\r\n\f\v]+")
+
+
+def best_time(action: Callable[[], object], repeats: int) -> float:
+    """Seconds of the median run; the first one, which compiles and warms caches, is left out."""
+    action()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--repeats", type=int, default=5)
+    chosen = parser.parse_args()
+    pages = [page.content for page in debian_pages(chosen.data)]
+    megabytes = sum(map(len, pages)) / 1e6
+    print(f"{len(pages)} real pages, {megabytes:.1f} MB of HTML, one thread\n")
+    _fingerprints(pages, megabytes, chosen.repeats)
+    _scans(pages, chosen.repeats)
+
+
+def _fingerprints(pages: list[bytes], megabytes: float, repeats: int) -> None:
+    data, offsets = style.page_buffers(pa.array(pages, pa.large_binary()))
+    few = pages[::20]
+    share = sum(map(len, few)) / 1e6
+    for name, settings in (("the paper's parts", Settings.preset("paper")), ("our defaults", Settings())):
+        ours = megabytes / best_time(lambda: style.fingerprint_buffers(data, offsets, settings), repeats)  # noqa: B023
+        print(f"raw HTML to a 128-slot fingerprint, noise and parts included; {name}: {ours:.0f} MB/s")
+        for peer, action in (("rensa", _rensa), ("datasketch", _datasketch)):
+            rate = share / best_time(lambda: action([_parts(page, settings) for page in few]), 1)  # noqa: B023
+            print(f"  {peer:12} {rate:7.2f} MB/s: we are {ours / rate:.0f} times as fast")
+    print()
+
+
+def _parts(page: bytes, settings: Settings) -> list[bytes]:
+    """The set of parts of a page, by what Python does fastest."""
+    noise = _CONTENT.sub(b"", page)
+    if settings.fold_spaces:
+        noise = _SPACES.sub(b" ", noise)
+    width = settings.part_bytes
+    return list({noise[start : start + width] for start in range(len(noise) - width + 1)})
+
+
+def _rensa(part_sets: list[list[bytes]]) -> None:
+    from rensa import RMinHash
+
+    sets = [[part.decode("ascii") for part in parts] for parts in part_sets]
+    RMinHash.digest_matrix_from_token_sets(sets, num_perm=128, seed=42)
+
+
+def _datasketch(part_sets: list[list[bytes]]) -> None:
+    from datasketch import MinHash
+
+    for parts in part_sets:
+        MinHash(num_perm=128).update_batch(parts)
+
+
+def _scans(pages: list[bytes], repeats: int) -> None:
+    pages = _enlarged(pages)
+    megabytes = sum(map(len, pages)) / 1e6
+    with tempfile.TemporaryDirectory() as folder:
+        crawl = Path(folder) / "crawl.warc.gz"
+        _write_crawl(pages, crawl)
+        counter = iter(range(1000))
+
+        def bare() -> None:
+            with crawl.open("rb") as handle:
+                for record in ArchiveIterator(handle):
+                    record.reader.read()
+
+        def scan() -> None:
+            out = Path(folder) / f"run-{next(counter)}"
+            run_scan([str(crawl)], out, settings=Settings(), engine=LocalEngine(1), tell=lambda _: None, force=False)
+
+        ours, theirs = _taking_turns(scan, bare, repeats)
+    print(f"scan of a .warc.gz of {len(pages)} pages, one worker: read, fingerprint, group, write    MB/s")
+    print(f"  fastwarc's bare read                                              {megabytes / theirs:7.1f}")
+    print(f"  samehand scan                                                     {megabytes / ours:7.1f}")
+    print(f"  ratio                                                             {theirs / ours:7.2f}   (target 0.5)")
+
+
+def _enlarged(pages: list[bytes], times: int = 8) -> list[bytes]:
+    """More pages than there are, none equal to another, so that no fixed cost decides: each with a piece cut out."""
+    return [
+        page[: len(page) * copy // times] + page[len(page) * copy // times + 64 * copy :]
+        for copy in range(times)
+        for page in pages
+    ]
+
+
+def _taking_turns(left: Callable[[], None], right: Callable[[], None], repeats: int) -> tuple[float, float]:
+    """Medians of both, measured by turns: whatever else the machine does falls on both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for turn in range(repeats + 1):
+        for action, seconds in zip((left, right), times, strict=True):
+            began = time.perf_counter()
+            action()
+            if turn:  # the first turn compiles and warms caches
+                seconds.append(time.perf_counter() - began)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _write_crawl(pages: list[bytes], path: Path) -> None:
+    with path.open("wb") as handle:
+        writer = WARCWriter(handle, gzip=True)
+        for number, page in enumerate(pages):
+            headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            url = f"http://site{number % 97}.example/{number}.html"
+            record = writer.create_warc_record(url, "response", payload=io.BytesIO(page), http_headers=headers)
+            writer.write_record(record)
+
+
+if __name__ == "__main__":
+    main()

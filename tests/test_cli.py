@@ -1,0 +1,277 @@
+"""The command line: what it prints, where, and how it ends."""
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import samehand
+from samehand.cli import cli
+from samehand.demo import DemoFiles
+from samehand.settings import fields_of
+
+Command = Callable[..., "tuple[int, str, str]"]
+
+HOSTILE_URL = "http://a.example/\x1b[2J\x07x"
+
+
+@pytest.fixture
+def run(demo_run: samehand.Run) -> Path:
+    return demo_run.folder.path
+
+
+def test_scan_prints_the_table_and_what_it_did(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:
+    ended = samehand_command("scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
+    assert ended.code == 0
+    headings = ended.out.splitlines()[0].split()
+    assert headings == ["cluster_id", "pages", "hosts", "domains", "mean_similarity", "score", "centre_url"]
+    assert "is missed with probability" in ended.err
+    assert "rejects" in ended.err
+    again = samehand_command("-q", "scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
+    assert (again.out, again.err) == (ended.out, "")
+
+
+def test_clusters_in_every_format(run: Path, demo_run: samehand.Run, samehand_command: Command) -> None:
+    rows = demo_run.clusters().to_pylist()
+    lines = [json.loads(line) for line in samehand_command("clusters", run, "--format", "jsonl").out.splitlines()]
+    assert [line["cluster_id"] for line in lines] == [row["cluster_id"] for row in rows]
+    table = list(csv.DictReader(io.StringIO(samehand_command("clusters", run, "--format", "csv").out)))
+    assert [int(row["pages"]) for row in table] == [row["pages"] for row in rows]
+    assert len(samehand_command("clusters", run, "--top", "3").out.splitlines()) == 4
+    assert len(samehand_command("clusters", run, "--top", "0").out.splitlines()) == len(rows) + 1
+
+
+def test_clusters_as_parquet(run: Path, demo_run: samehand.Run) -> None:
+    command = [sys.executable, "-m", "samehand.cli", "clusters", str(run), "--format", "parquet"]
+    written = subprocess.run(command, capture_output=True, check=True).stdout
+    assert pq.read_table(io.BytesIO(written)).equals(demo_run.clusters())
+
+
+def test_other_cuts_and_families(run: Path, demo_run: samehand.Run, samehand_command: Command) -> None:
+    def pages(*options: str) -> int:
+        lines = samehand_command("clusters", run, "--format", "jsonl", *options).out.splitlines()
+        return sum(json.loads(line)["pages"] for line in lines)
+
+    assert pages("--cut", "0.6") == pages()
+    assert pages("--cut", "0.95") < pages() <= pages("--cut", "0.35") <= pages("--families")
+    ended = samehand_command("clusters", run, "--cut", "0.05")
+    assert (ended.code, ended.out) == (2, "")
+    assert "not between" in ended.err
+
+
+def test_show_lists_members_hosts_and_the_weakest_link(
+    run: Path, demo_run: samehand.Run, samehand_command: Command
+) -> None:
+    best = demo_run.clusters().to_pylist()[0]
+    ended = samehand_command("show", run, best["cluster_id"])
+    assert f"{best['pages']} pages, {best['hosts']} hosts, {best['domains']} domains" in ended.out
+    assert "weakest link" in ended.out
+    assert best["centre_url"] in ended.out
+    rows = samehand_command("show", run, best["cluster_id"], "--format", "jsonl").out.splitlines()
+    similarities = [json.loads(row)["similarity"] for row in rows]
+    assert len(rows) == best["pages"]
+    assert similarities == sorted(similarities, reverse=True)
+    assert similarities[0] == 1.0
+    missing = samehand_command("show", run, "999999999999")
+    assert (missing.code, "no cluster" in missing.err) == (2, True)
+
+
+def test_like_names_the_gaps(run: Path, demo_run: samehand.Run, tmp_path: Path, samehand_command: Command) -> None:
+    centre = demo_run.clusters().to_pylist()[0]
+    ended = samehand_command("like", run, centre["centre_url"])
+    assert "gap 1" in ended.out
+    assert centre["centre_url"] in ended.out
+    copy = tmp_path / "copy.html"
+    copy.write_bytes(demo_run.content(centre["centre_page_id"]))
+    from_file = samehand_command("like", run, copy)
+    assert from_file.out == ended.out == samehand_command("like", run, centre["centre_page_id"]).out
+    unknown = samehand_command("like", run, "http://nowhere.example/")
+    assert (unknown.code, "no page" in unknown.err) == (2, True)
+
+
+def test_compare_files_and_pages_of_a_run(
+    run: Path, demo_run: samehand.Run, tmp_path: Path, samehand_command: Command
+) -> None:
+    members = demo_run.members(demo_run.clusters().to_pylist()[0]["cluster_id"]).to_pylist()
+    left, right = members[0]["url"], members[1]["url"]
+    ended = samehand_command("compare", left, right, "--run", run)
+    assert ended.code == 0
+    assert ended.out.startswith("Jaccard")
+    assert "in A" in ended.out
+    for name, url in (("a", left), ("b", right)):
+        (tmp_path / name).write_bytes(demo_run.content(url))
+    found = json.loads(samehand_command("compare", tmp_path / "a", tmp_path / "b", "--format", "jsonl").out)
+    assert found["jaccard"] > 0.4
+    assert abs(found["jaccard"] - found["estimate"]) < 0.2
+    assert found["runs"]
+    missing = samehand_command("compare", tmp_path / "a", left)
+    assert (missing.code, "--run" in missing.err) == (2, True)
+
+
+def test_spread_goes_from_a_seed_to_its_sisters(
+    demo: DemoFiles, run: Path, tmp_path: Path, samehand_command: Command
+) -> None:
+    with demo.truth.open(newline="") as handle:
+        hands = {row["url"]: row["hand"] for row in csv.DictReader(handle)}
+    seed = next(url for url, hand in hands.items() if hand == "farm:loans")
+    (tmp_path / "seeds.txt").write_text(f"# known\n{seed}\n\nhttp://nowhere.example/\n")
+    ended = samehand_command("spread", run, "--seeds", tmp_path / "seeds.txt", "--format", "jsonl")
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert {hands[row["url"]] for row in rows} == {"farm:loans"}
+    assert len(rows) > 60
+    for row in rows:
+        assert (row["path"][0], row["path"][-1]) == (seed, row["url"])
+        assert len(row["path"]) == row["steps"] + 1
+        assert row["weakest"] >= 0.6
+    domains = samehand_command("spread", run, "--seeds", tmp_path / "seeds.txt", "--domains").out
+    assert len(domains.splitlines()) > 15
+    (tmp_path / "none.txt").write_text("http://nowhere.example/\n")
+    assert samehand_command("spread", run, "--seeds", tmp_path / "none.txt").code == 2
+
+
+def test_status_says_what_was_rejected_and_why(run: Path, demo_run: samehand.Run, samehand_command: Command) -> None:
+    ended = samehand_command("status", run)
+    read = demo_run.manifest["stages"]["read"]
+    assert f"{read['pages'] + read['rejects']:,} records read = {read['pages']:,} pages" in ended.out
+    for reason in read["reasons"]:
+        assert reason in ended.out
+    assert json.loads(samehand_command("status", run, "--format", "jsonl").out)["state"] == "done"
+    assert samehand_command("status", run / "pages").code == 2
+
+
+def test_damaged_input_ends_with_3_and_nothing_readable_with_4(
+    demo: DemoFiles, tmp_path: Path, samehand_command: Command
+) -> None:
+    cut = tmp_path / "cut.warc.gz"
+    cut.write_bytes(demo.crawl.read_bytes()[:-3000])
+    ended = samehand_command("scan", cut, "-o", tmp_path / "run", "--workers", "1")
+    assert (ended.code, "damaged" in ended.err) == (3, True)
+    (tmp_path / "nothing.warc").write_bytes(b"")
+    ended = samehand_command("scan", tmp_path / "nothing.warc", "-o", tmp_path / "none")
+    assert (ended.code, ended.out) == (4, "")
+    assert "empty_file" in ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("scan",),
+        ("scan", "missing.warc.gz", "-o", "run"),
+        ("scan", "*.nothing", "-o", "run"),
+        ("clusters", "no-run"),
+        ("scan", "x", "-o", "run", "--tight", "2"),
+        ("scan", "x", "-o", "run", "--dimensions", "100"),
+        ("scam",),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_to_do(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, samehand_command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = samehand_command(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.strip()
+    assert "Traceback" not in ended.err
+
+
+def test_no_escape_code_reaches_the_terminal(tmp_path: Path, samehand_command: Command) -> None:
+    html = "<div class='x'><p>(a), [b]; {c}</p></div>\n" * 30
+    lines = [json.dumps({"url": f"{HOSTILE_URL}{n}", "html": html + f"<i>{n}</i>"}) for n in range(4)]
+    (tmp_path / "pages.jsonl").write_text("\n".join(lines))
+    run = tmp_path / "run"
+    outputs = [samehand_command("scan", tmp_path / "pages.jsonl", "-o", run, "--workers", "1")]
+    cluster = samehand.open_run(run).clusters().to_pylist()[0]
+    (tmp_path / "seeds").write_bytes(cluster["centre_url"].encode())
+    outputs += [
+        samehand_command("clusters", run),
+        samehand_command("clusters", run, "--format", "csv"),
+        samehand_command("clusters", run, "--format", "jsonl"),
+        samehand_command("show", run, cluster["cluster_id"]),
+        samehand_command("like", run, cluster["centre_page_id"]),
+        samehand_command("spread", run, "--seeds", tmp_path / "seeds"),
+        samehand_command("status", run),
+        samehand_command("like", run, "\x1b[2J"),
+    ]
+    for ended in outputs:
+        assert "\x1b" not in ended.out + ended.err
+        assert "\x07" not in ended.out + ended.err
+
+
+def test_table_fits_an_80_column_terminal(run: Path) -> None:
+    """A real pseudo-terminal of 80 columns: no line is longer, and cut lines end with an ellipsis."""
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "samehand.cli", "clusters", str(run)]
+    with os.fdopen(leader, "rb", buffering=0) as screen:
+        process = subprocess.Popen(
+            command, stdout=follower, stderr=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "80"}
+        )
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                chunk = screen.read(4096)
+            except OSError:
+                break
+            if not chunk:
+                break
+            shown += chunk
+        assert process.wait() == 0
+    lines = shown.decode().splitlines()
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("…") for line in lines)
+
+
+def test_standard_input(demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "samehand.cli", "-q", "scan", "-", "-o", str(tmp_path / "run"), "--format", "csv"]
+    with demo.crawl.open("rb") as crawl:
+        subprocess.run(command, stdin=crawl, stdout=subprocess.DEVNULL, check=True)
+    assert samehand.open_run(tmp_path / "run").clusters().equals(demo_run.clusters())
+
+
+def test_a_closed_pipe_is_no_error(run: Path) -> None:
+    shell = f"{sys.executable} -m samehand.cli clusters {run} --format jsonl --top 0 | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_help_imports_nothing_slow() -> None:
+    """What makes help slow is importing numba, pyarrow and rich: it must not. Counted, not timed."""
+    code = (
+        "import sys; sys.argv = ['samehand', '--help']\n"
+        "from samehand.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'numba', 'pyarrow', 'rich', 'fastwarc', 'warcio'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "Exit codes" in done.stdout
+
+
+def test_every_command_and_every_setting_has_help(samehand_command: Command) -> None:
+    for name, command in cli.commands.items():
+        assert command.help, name
+        assert samehand_command(name, "--help").code == 0
+    text = samehand_command("scan", "--help").out
+    for field in fields_of():
+        if field.name != "key":
+            assert f"--{field.name.replace('_', '-')}" in text
+
+
+def test_key_file(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:
+    (tmp_path / "key").write_text("hush\n")
+    ended = samehand_command(
+        "scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1", "--key-file", tmp_path / "key"
+    )
+    assert ended.code == 0
+    assert samehand.open_run(tmp_path / "run").settings.key == "hush"

@@ -1,0 +1,90 @@
+"""URL to host and domains, and the Arrow form of pages and rejects."""
+
+from datetime import UTC, datetime
+
+import ada_url
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samehand.page import (
+    CONTENT_FIELD,
+    PAGE_SCHEMA,
+    REJECT_SCHEMA,
+    Host,
+    Page,
+    Reject,
+    digest_of,
+    host_of,
+    pages_to_batch,
+    rejects_to_batch,
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://www.example.co.uk/x", Host("domain", "www.example.co.uk", "example.co.uk", "example.co.uk")),
+        ("https://foo.blogspot.com/", Host("domain", "foo.blogspot.com", "blogspot.com", "foo.blogspot.com")),
+        ("HTTP://EXAMPLE.com.:80/", Host("domain", "example.com", "example.com", "example.com")),
+        ("http://münchen.de/", Host("domain", "xn--mnchen-3ya.de", "xn--mnchen-3ya.de", "xn--mnchen-3ya.de")),
+        ("http://10.1.2.3/", Host("ip", "10.1.2.3")),
+        ("http://0x7f.1/", Host("ip", "127.0.0.1")),
+        ("http://[::1]:80/x", Host("ip", "::1")),
+        ("http://localhost/", Host("suffix", "localhost")),
+        ("http://co.uk/", Host("suffix", "co.uk")),
+        ("", Host("missing")),
+        ("example.com/x", Host("broken")),
+        ("http://", Host("broken")),
+        ("http://a b/", Host("broken")),
+        ("urn:x", Host("broken")),
+    ],
+)
+def test_host_of(url: str, host: Host) -> None:
+    assert host_of(url) == host
+
+
+@given(st.text())
+def test_no_url_raises(url: str) -> None:
+    assert host_of(url).kind in ("missing", "broken", "ip", "domain", "suffix")
+    assert host_of("http://" + url).kind in ("missing", "broken", "ip", "domain", "suffix")
+
+
+LABELS = st.from_regex(r"[a-z0-9-]{1,8}", fullmatch=True)
+
+
+@given(st.lists(LABELS, min_size=1, max_size=4), st.sampled_from(["", "/", "/a b", "?q", "#f", ":80/", "/\t", "\\x"]))
+def test_plain_hosts_are_what_the_standard_says(labels: list[str], rest: str) -> None:
+    """The short way for plain host names never differs from the parser's."""
+    url = f"http://{'.'.join(labels)}{rest}"
+    try:
+        expected = ada_url.URL(url).hostname.rstrip(".")
+    except ValueError:
+        expected = None
+    assert (host_of(url).name or None) == (expected or None)
+
+
+def test_page_batch_has_ids_hosts_and_content() -> None:
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    pages = [
+        Page("http://a.example/", b"<p>", "x.warc.gz", 17, fetch_time=when, fetch_status=200, content_digest="GIVEN"),
+        Page("", b"", "x.warc.gz", 99),
+    ]
+    batch = pages_to_batch(pages, 40)
+    assert batch.schema == PAGE_SCHEMA.append(CONTENT_FIELD)
+    first, second = batch.to_pylist()
+    assert (first["page_id"], second["page_id"]) == (40, 41)
+    assert (first["content"], first["content_length"], first["content_digest"]) == (b"<p>", 3, "GIVEN")
+    assert (first["fetch_time"], first["url_host_private_domain"]) == (when, "a.example")
+    assert (second["url"], second["url_kind"]) == ("x.warc.gz#99", "missing")
+    assert second["content_digest"] == digest_of(b"") == "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
+
+
+def test_no_pages_and_no_rejects_are_batches_too() -> None:
+    assert pages_to_batch([], 0).num_rows == 0
+    assert rejects_to_batch([]).schema == REJECT_SCHEMA
+
+
+def test_reject_batch() -> None:
+    row = rejects_to_batch([Reject("x.warc", 5, "not_html", bytes=7, damaged=True)]).to_pylist()[0]
+    assert (row["reason"], row["warc_record_offset"], row["bytes"], row["damaged"]) == ("not_html", 5, 7, True)
