@@ -32,7 +32,7 @@ def test_scan_prints_the_table_and_what_it_did(demo: DemoFiles, tmp_path: Path, 
     ended = samehand_command("scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
     assert ended.code == 0
     headings = ended.out.splitlines()[0].split()
-    assert headings == ["cluster_id", "pages", "hosts", "domains", "mean_similarity", "score", "centre_url"]
+    assert headings == ["cluster", "pages", "hosts", "domains", "mean", "score", "centre"]
     assert "is missed with probability" in ended.err
     assert "rejects" in ended.err
     again = samehand_command("-q", "scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1")

@@ -96,14 +96,14 @@ def _format_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)(command)
 
 
-def _print_rows(table: "pa.Table", form: str, top: int | None, *, columns: tuple[str, ...] | None = None) -> None:
-    """Prints a table of answers: chosen columns and the first rows on a terminal, everything in other formats."""
+def _print_rows(table: "pa.Table", form: str, top: int | None, *, columns: dict[str, str] | None = None) -> None:
+    """Prints answers: as a table for people the first rows and chosen `columns` (name: heading), else everything."""
     from samehand.report import write_rows
 
     limit = TABLE_ROWS if top is None and form == "table" else top
     shown = table.slice(0, limit) if limit else table
     if form == "table" and columns:
-        shown = shown.select(columns)
+        shown = shown.select(list(columns)).rename_columns(list(columns.values()))
     write_rows(shown, form, sys.stdout, width=_width())
     if shown.num_rows < table.num_rows and form == "table":
         _say(f"{shown.num_rows} of {table.num_rows} rows; --top 0 shows all.")
@@ -121,7 +121,17 @@ def _say(message: str) -> None:
         click.echo(_neutral(message), err=True)
 
 
-CLUSTER_COLUMNS = ("cluster_id", "pages", "hosts", "domains", "mean_similarity", "score", "centre_url")
+CLUSTER_COLUMNS = {
+    "cluster_id": "cluster",
+    "pages": "pages",
+    "hosts": "hosts",
+    "domains": "domains",
+    "mean_similarity": "mean",
+    "score": "score",
+    "centre_url": "centre",
+}
+MEMBER_COLUMNS = {"similarity": "similarity", "url": "url"}
+SPREAD_COLUMNS = {"weakest": "weakest", "steps": "steps", "url": "url", "path": "path"}
 
 
 @cli.command(epilog=EXIT_CODES)
@@ -203,7 +213,7 @@ def show(run: str, cluster: int, cut: float | None, families: bool, form: str, t
     members = opened.members(cluster, cut=cut, families=families)
     if form == "table":
         click.echo("\n".join(_neutral(line) for line in cluster_summary(opened, cluster, members)) + "\n")
-    _print_rows(members, form, top, columns=("similarity", "url"))
+    _print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 
 @cli.command()
@@ -280,9 +290,9 @@ def spread(run: str, seeds: Any, cut: float | None, domains: bool, form: str, to
     if domains:
         _print_rows(domains_of(found), form, top)
     else:
-        _print_rows(found, form, top, columns=("weakest", "steps", "url", "path"))
+        _print_rows(found, form, top, columns=SPREAD_COLUMNS)
     reached = found.num_rows - sum(found.column("is_seed").to_pylist())
-    _say(f"{reached} pages on {len(set(found.column('domain').to_pylist()))} domains reached from {len(wanted)} seeds.")
+    _say(f"{reached} pages on {len(set(found.column('domain').to_pylist()))} domains reached; seeds given: {len(wanted)}.")
 
 
 @cli.command()

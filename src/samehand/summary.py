@@ -21,13 +21,17 @@ _HOSTS_SHOWN = 10
 _EXCERPT = 60
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def scan_summary(run: Run) -> list[str]:
     """What a scan did, and how sure it can be."""
     manifest = run.manifest
     read, style = manifest["stages"]["read"], manifest["stages"]["style"]
     lines = [
-        f"{read['pages']:,} pages, {read['rejects']:,} rejects; {style['clusters']:,} clusters of "
-        f"{style['clustered_pages']:,} pages, in {style['families']:,} families.",
+        f"{_count(read['pages'], 'page')}, {_count(read['rejects'], 'reject')}; {_count(style['clusters'], 'cluster')} "
+        f"of {_count(style['clustered_pages'], 'page')}; {style['families']:,} families.",
         f"{style['probes']} probes: a pair at similarity {run.settings.loose:.2f} is missed with probability "
         f"{style['miss_loose']:.1g}, at {run.settings.tight:.2f} with {style['miss_tight']:.1g}.",
     ]
@@ -65,8 +69,8 @@ def likeness_summary(found: Likeness, examples: int, width: int | None) -> list[
     start = 0
     for gap in found.gaps:
         lines += _step(found, start, gap.pages, examples, width)
-        inside = f", {gap.inside} pages inside" if gap.inside else ""
-        lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {gap.pages} pages{inside}")
+        inside = f", {_count(gap.inside, 'page')} inside" if gap.inside else ""
+        lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {_count(gap.pages, 'page')}{inside}")
         start = gap.pages
     return lines + _step(found, start, found.pages.num_rows, examples, width)
 
@@ -83,7 +87,10 @@ def _step(found: Likeness, start: int, end: int, examples: int, width: int | Non
         zip(shown.column("similarity").to_pylist(), shown.column("url").to_pylist(), strict=True),
         width=width,
     )
-    heading = f"{step.num_rows} pages on {domains} domains, similarity {similarities[0]:.2f} to {similarities[-1]:.2f}"
+    heading = (
+        f"{_count(step.num_rows, 'page')} on {_count(domains, 'domain')}, "
+        f"similarity {similarities[0]:.2f} to {similarities[-1]:.2f}"
+    )
     return [heading, *(f"   {line}" for line in table.splitlines()[1:])]
 
 
@@ -202,9 +209,10 @@ def status_lines(facts: dict[str, Any]) -> list[str]:
     style = facts["style"]
     if style:
         lines.append(
-            f"{style['clusters']:,} clusters of {style['clustered_pages']:,} pages; {style['checks']:,} checks in "
-            f"{style['buckets']:,} buckets of {style['probes']} probes; {style['too_small']:,} pages too small to "
-            f"compare, {style['equal']:,} equal to another; {style['leader_cap_hits']:,} leader cap hits"
+            f"{_count(style['clusters'], 'cluster')} of {_count(style['clustered_pages'], 'page')}; "
+            f"{_count(style['checks'], 'check')} in {_count(style['buckets'], 'bucket')} of {style['probes']} probes; "
+            f"{_count(style['too_small'], 'page')} too small to compare, {style['equal']:,} equal to another; "
+            f"{_count(style['leader_cap_hits'], 'leader cap hit')}"
         )
     if facts["state"] != "done":
         lines.append("Not finished: run the same scan again to go on.")

@@ -103,7 +103,8 @@ class Codec:
         data = b""
         try:
             member = self.peek(position, min(position + look, self.size))
-            while len(data) < size and (more := member.read(size - len(data))):
+            # In small steps: what lies behind the member may be what breaks, and takes the step with it.
+            while len(data) < size and (more := member.read(min(512, size - len(data)))):
                 data += more
         except MemberError:
             return data

@@ -14,6 +14,7 @@ from samehand.sources.records import BLANKS, Damage, Record, what_is_wrong
 SKIP_LIMIT: Final = 1 << 30
 """Unpacking more than this only to pass over it takes seconds: a bomb of that size is passed over by searching."""
 
+_HEAD_STEP = 4 << 10
 _RESCAN_FREE = 64 << 20
 _RESCAN_FACTOR = 4
 
@@ -76,11 +77,11 @@ class MemberRecords:
         self._data = b""
         self.fresh = True
 
-    def _more(self) -> bool:
+    def _more(self, size: int = STEP) -> bool:
         """Unpacks some more of the member; False at its end."""
         if self._member is None:
             self._member = self._codec.open(self._member_start)
-        data = self._member.read(STEP)
+        data = self._member.read(size)
         self._data = self._data + data if self._data else data
         return bool(data)
 
@@ -92,6 +93,8 @@ class MemberRecords:
         position = self._member_start
         if self._member is not None:
             if self._at_text():
+                if self._count == 1 and not self._data.startswith(self._form.starts):
+                    self._verify()
                 return
             position = self._end_of_member()
         while position < self._codec.size:
@@ -105,11 +108,19 @@ class MemberRecords:
             position = self._end_of_member()
         self._open(self._codec.size)
 
+    def _verify(self) -> None:
+        """Raises what is wrong with the member. Odd text behind its record may come from damage, also of the record."""
+        member = self._codec.open(self._member_start)
+        passed = 0
+        while passed < SKIP_LIMIT and (data := member.read(STEP)):
+            passed += len(data)
+
     def _at_text(self) -> bool:
         """Drops line ends; False when the member ends with them."""
         self._data = self._data.lstrip(BLANKS)
         while not self._data:
-            if not self._more():
+            # A small step: when the member breaks further on, its head is known all the same.
+            if not self._more(_HEAD_STEP):
                 return False
             self._data = self._data.lstrip(BLANKS)
         return True
@@ -122,7 +133,7 @@ class MemberRecords:
         """Unpacks until the head of the record is there. Returns its length, 0 when it is none."""
         wanted = 1
         while True:
-            while len(self._data) < wanted and self._more():
+            while len(self._data) < wanted and self._more(_HEAD_STEP):
                 pass
             if not self._data.startswith(self._form.starts):
                 return 0
