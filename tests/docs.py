@@ -83,7 +83,9 @@ def settings_page() -> str:
         for field in fields_of(group):
             paper = PRESETS["paper"].get(field.name)
             shown = "" if paper is None else f"`{round(paper, 4) if isinstance(paper, float) else paper}`"
-            lines.append(f"| `{field.name}` | `{getattr(Settings(), field.name)}` | {shown} | {field.metadata['help']} |")
+            lines.append(
+                f"| `{field.name}` | `{getattr(Settings(), field.name)}` | {shown} | {field.metadata['help']} |"
+            )
         lines.append("")
     lines.append("The key is given with `--key-file`, never on the command line, where others could read it.")
     return "\n".join(lines) + "\n"

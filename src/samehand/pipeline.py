@@ -88,6 +88,7 @@ def run_scan(
         _begin(folder, sources, unreadable, settings, force)
         folder.clean()
         failures = _read_all(folder, plan_units(sources, settings.split_bytes), settings, engine, tell)
+        folder.clean()  # a worker of a killed scan may have lived on for a moment
         counts = _count_parts(folder, unreadable, failures)
         if not counts["pages"]:
             raise InputError(

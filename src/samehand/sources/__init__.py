@@ -46,7 +46,7 @@ def read_unit(unit: Unit, settings: Settings) -> Reading:
     def outcomes(reading: Reading) -> Iterator[Outcome]:
         source = unit.source
         try:
-            yield from _READERS[source.kind](unit, settings, reading)
+            yield from _READERS[source.kind](unit, settings, reading=reading)
         except OSError as error:
             # The file system failed, or the input is gone since it was found.
             yield reject(source.name, unit.start, reason=UNREADABLE_FILE, detail=text_of(error))
@@ -57,7 +57,7 @@ def read_unit(unit: Unit, settings: Settings) -> Reading:
 def read_page(source: Source, warc_filename: str, offset: int, settings: Settings) -> Page:
     """The page that a scan of `source` found at (`warc_filename`, `offset`). InputError when it is there no more."""
     try:
-        found = _find(source, warc_filename, offset, settings)
+        found = _find(source, warc_filename, offset=offset, settings=settings)
     except OSError as error:
         raise InputError(f"The page in {warc_filename} is out of reach ({error}): put {source.name} back.") from error
     if isinstance(found, Page):
@@ -69,15 +69,15 @@ def read_page(source: Source, warc_filename: str, offset: int, settings: Setting
     )
 
 
-def _find(source: Source, warc_filename: str, offset: int, settings: Settings) -> Outcome | None:
+def _find(source: Source, warc_filename: str, *, offset: int, settings: Settings) -> Outcome | None:
     if source.kind in ("warc", "arc"):
-        return find_warc_page(source, offset, settings)
+        return find_warc_page(source, offset, settings=settings)
     if source.kind == "wacz":
-        return find_wacz_page(source, warc_filename, offset, settings)
+        return find_wacz_page(source, warc_filename, offset=offset, settings=settings)
     if source.kind == "jsonl":
-        return find_jsonl_page(source, offset, settings)
+        return find_jsonl_page(source, offset, settings=settings)
     if source.kind == "parquet":
-        return find_parquet_page(source, offset, settings)
+        return find_parquet_page(source, offset, settings=settings)
     if source.kind == "folder":
-        return find_folder_page(source, warc_filename, settings)
+        return find_folder_page(source, warc_filename, settings=settings)
     return find_html_page(source, settings)

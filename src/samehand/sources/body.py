@@ -106,7 +106,7 @@ def binary_type(content: bytes) -> str:
 
 def bounded_url(url: bytes) -> str:
     """A URL as valid Unicode of bounded length, without the angle brackets that some writers put around it."""
-    text = url.strip()[: MAX_URL * 4].decode("utf-8", "replace")
-    if text.startswith("<") and text.endswith(">"):
+    text = url[: MAX_URL * 4].decode("utf-8", "replace").strip()
+    if text[:1] == "<" and text[-1:] == ">":
         text = text[1:-1]
     return text[:MAX_URL]

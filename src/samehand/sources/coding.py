@@ -4,7 +4,6 @@ Whatever a body unpacks to, no more than the longest page is held, and nothing i
 that the page is too long or a bomb.
 """
 
-import io
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -14,7 +13,9 @@ import brotli
 import zstandard
 
 MAX_CODINGS = 4
-MAX_GZIP_MEMBERS = 16
+MAX_MEMBERS = 16
+"""Gzip members, or zstd frames, that a body may have: each costs, however short it is."""
+
 BOMB_FLOOR = 1_000_000
 """Below this many bytes nothing is a bomb, whatever the ratio."""
 
@@ -22,6 +23,8 @@ _MAX_CHUNKS = 100_000
 _MAX_CHUNK_LINE = 1024
 _CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _STEP = 4096
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD_STEP = 256
 _ZSTD_WINDOW = 1 << 23
 """As browsers: RFC 9659 allows 8 MiB to the zstd content coding."""
 
@@ -119,7 +122,7 @@ def _salvage(data: bytes, most: int, window: int) -> bytes:
 def _gunzip(data: bytes, most: int) -> Unpacked:
     """Gzip, which may be several members one after the other."""
     content, consumed, complete = _inflate(data, most, 31)
-    for _ in range(MAX_GZIP_MEMBERS):
+    for _ in range(MAX_MEMBERS):
         if not complete or len(content) >= most or not data.startswith(b"\x1f\x8b", consumed):
             break
         try:
@@ -164,24 +167,31 @@ def _unbrotli(data: bytes, most: int) -> Unpacked:
 
 
 def _unzstd(data: bytes, most: int) -> Unpacked:
-    packed = io.BytesIO(data)
-    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    """Zstandard, which may be several frames. Fed in tiny steps, since a few bytes can unpack to 128 KiB each."""
+    unpacker = _zstd_frame()
     parts: list[bytes] = []
-    total = 0
-    complete = True
+    total = fed = frames = 0
     try:
-        with unpacker.stream_reader(packed, read_size=_STEP, read_across_frames=True) as stream:
-            while total < most and (part := stream.read(min(most - total, 1 << 20))):
-                parts.append(part)
-                total += len(part)
-            consumed = packed.tell()
+        while fed < len(data) and total < most:
+            if unpacker.eof:
+                frames += 1
+                if frames >= MAX_MEMBERS or not data.startswith(_ZSTD_MAGIC, fed):
+                    break
+                unpacker = _zstd_frame()
+            step = data[fed : fed + _ZSTD_STEP]
+            parts.append(unpacker.decompress(step))
+            total += len(parts[-1])
+            fed += len(step) - len(unpacker.unused_data)
     except zstandard.ZstdError as error:
         if not total:
             raise CodingError(str(error)) from error
-        consumed, complete = len(data), False
-    if not total:
+    if not total and not unpacker.eof:
         raise CodingError("nothing to unpack")
-    return Unpacked(b"".join(parts), consumed, complete)
+    return Unpacked(b"".join(parts)[:most], fed, total >= most or unpacker.eof)
+
+
+def _zstd_frame() -> "zstandard.ZstdDecompressionObj":  # a name that exists for the type checker only
+    return zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
 
 
 _UNPACKERS: Final[dict[str, Callable[[bytes, int], Unpacked]]] = {

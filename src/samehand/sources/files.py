@@ -36,7 +36,7 @@ def top_level(folder: str) -> list[str]:
     return sorted(os.listdir(folder))
 
 
-def read_folder(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def read_folder(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
     """The pages and rejects of some of the top-level entries of a folder."""
     source = unit.source
     for entry in top_level(source.path)[unit.start : unit.end]:
@@ -44,7 +44,7 @@ def read_folder(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Ou
             yield _outcome_in_folder(source, relative, found=found, settings=settings)
 
 
-def read_html(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def read_html(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
     """The one page of a single HTML file."""
     yield find_html_page(unit.source, settings)
 
@@ -58,7 +58,7 @@ def find_html_page(source: Source, settings: Settings) -> Outcome:
         return refuse(origin, UNREADABLE_FILE, text_of(error))
 
 
-def find_folder_page(source: Source, warc_filename: str, settings: Settings) -> Outcome | None:
+def find_folder_page(source: Source, warc_filename: str, *, settings: Settings) -> Outcome | None:
     """The page of a file in a folder, found again by its name."""
     relative = _relative_of(source, warc_filename)
     if relative is None:

@@ -17,9 +17,9 @@ from typing import BinaryIO, Final
 from samehand.errors import UsageError
 from samehand.page import Reject
 from samehand.sources.files import HTML_ENDINGS, is_html, top_level
-from samehand.sources.frames import SKIPPED, Lz4Codec, ZstdCodec
+from samehand.sources.frames import codec_for
 from samehand.sources.heads import ARC, WARC
-from samehand.sources.members import Codec, GzipCodec, MemberError
+from samehand.sources.members import Codec, MemberError
 from samehand.sources.reasons import EMPTY_FILE, UNKNOWN_FORMAT, UNREADABLE_FILE, reject, text_of
 from samehand.sources.unit import Source, clean_name
 from samehand.sources.wacz import is_wacz
@@ -29,7 +29,6 @@ STANDARD_INPUT: Final = "-"
 _LOOK = 64 << 10
 _EDGE = 1 << 20
 _JSON_ENDINGS: Final = (".jsonl", ".ndjson", ".json")
-_CODECS: Final[tuple[type[Codec], ...]] = (GzipCodec, ZstdCodec, Lz4Codec)
 
 
 def find_sources(inputs: Sequence[str], *, spool: Path | None = None) -> tuple[list[Source], list[Reject]]:
@@ -140,11 +139,9 @@ def _kind_of(file: BinaryIO, path: str, size: int) -> str | None:
         return "parquet"
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "wacz" if is_wacz(path) else None
-    packed = next((codec for codec in _CODECS if start.startswith(codec.magic)), None)
-    if packed is None and start.startswith(SKIPPED):
-        packed = ZstdCodec
-    text = _first_text(packed(file, size)) if packed else start
-    return _kind_of_text(text, path, is_packed=packed is not None) or _kind_by_search(file, size)
+    codec = codec_for(start)
+    text = _first_text(codec(file, size)) if codec else start
+    return _kind_of_text(text, path, is_packed=codec is not None) or _kind_by_search(file, size)
 
 
 def _kind_of_text(text: bytes, path: str, *, is_packed: bool) -> str | None:

@@ -12,13 +12,13 @@ from typing import Final, Protocol
 import zstandard
 from fastwarc.stream_io import Lz4Reader
 
-from samehand.sources.members import STEP, Codec, CutOffError, Member, MemberError
+from samehand.sources.members import STEP, Codec, CutOffError, GzipCodec, Member, MemberError
 from samehand.sources.window import ByteFile, Window, read_at
 
 _MAX_DICTIONARY = 16 << 20
 _MAX_WINDOW = 1 << 27
 _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"
-SKIPPED: Final = tuple(bytes((low, 0x2A, 0x4D, 0x18)) for low in range(0x50, 0x60))
+_SKIPPED: Final = tuple(bytes((low, 0x2A, 0x4D, 0x18)) for low in range(0x50, 0x60))
 """Frames that start so hold something for somebody else. Both formats know them."""
 
 BlockRule = Callable[[int], tuple[int, bool]]
@@ -62,7 +62,7 @@ class ZstdCodec(Codec):
     def open(self, position: int) -> Member:
         """The frame at `position`."""
         start = read_at(self.file, position, 18)
-        if start.startswith(SKIPPED):
+        if start.startswith(_SKIPPED):
             return _skipped_frame(start, position, self.size)
         try:
             blocks = position + zstandard.frame_header_size(start)
@@ -93,7 +93,7 @@ class Lz4Codec(Codec):
     def open(self, position: int) -> Member:
         """The frame at `position`."""
         start = read_at(self.file, position, 8)
-        if start.startswith(SKIPPED):
+        if start.startswith(_SKIPPED):
             return _skipped_frame(start, position, self.size)
         if len(start) < 8 or not start.startswith(self.magic):
             raise MemberError("lz4: no frame")
@@ -107,6 +107,16 @@ class Lz4Codec(Codec):
     def peek(self, position: int, until: int) -> Member:
         """The frame at `position`, up to `until`."""
         return FrameMember(Lz4Reader(Window(self.file, position, until)), end=until, complete=False)
+
+
+CODECS: Final[tuple[type[Codec], ...]] = (GzipCodec, ZstdCodec, Lz4Codec)
+
+
+def codec_for(start: bytes) -> type[Codec] | None:
+    """How a file that starts so is packed; None: not at all, or in a way that is not known."""
+    if start.startswith(_SKIPPED):
+        return ZstdCodec
+    return next((codec for codec in CODECS if start.startswith(codec.magic)), None)
 
 
 def _skipped_frame(start: bytes, position: int, limit: int) -> Member:

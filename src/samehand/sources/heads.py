@@ -88,14 +88,16 @@ class WarcFormat:
 def warc_head(fields: Sequence[tuple[bytes, bytes]]) -> RecordHead:
     """The head made of these fields. Of fields that come twice the first counts."""
     field = {name.lower(): value for name, value in reversed(fields)}.get
+    digest = _DIGEST.match(field(b"warc-payload-digest", b""))
+    truncated = field(b"warc-truncated")
     return RecordHead(
-        record_type=_type_of(field(b"warc-type", b"")[:64]),
-        url=bounded_url(field(b"warc-target-uri", b"")),
-        length=_length_of(field(b"content-length", b"")),
-        date=field(b"warc-date", b"")[:64].strip(),
-        content_type=field(b"content-type", b"")[:256],
-        digest=_digest_of(field(b"warc-payload-digest", b"")),
-        truncated=_truncation_of(field(b"warc-truncated", b"")),
+        _type_of(field(b"warc-type", b"")[:64]),
+        bounded_url(field(b"warc-target-uri", b"")),
+        _length_of(field(b"content-length", b"")),
+        field(b"warc-date", b"")[:64],
+        field(b"content-type", b"")[:256],
+        digest[1].upper().decode("ascii") if digest else None,
+        _truncation_of(truncated) if truncated else None,
     )
 
 
@@ -110,14 +112,7 @@ def _length_of(value: bytes) -> int | None:
     return length if length <= MAX_LENGTH else None
 
 
-def _digest_of(value: bytes) -> str | None:
-    digest = _DIGEST.match(value)
-    return digest[1].upper().decode("ascii") if digest else None
-
-
-def _truncation_of(value: bytes) -> str | None:
-    if not value:
-        return None
+def _truncation_of(value: bytes) -> str:
     reason = value[:32].strip().lower()
     return reason.decode() if reason in _TRUNCATIONS else "unspecified"
 
@@ -167,7 +162,7 @@ def time_of(date: bytes) -> datetime | None:
         if date.isdigit():
             numbers = [int(date[:4]), *(int(date[at : at + 2] or b"0") for at in (4, 6, 8, 10, 12))]
             return datetime(*numbers, tzinfo=UTC)  # type: ignore[misc, arg-type]
-        time = datetime.fromisoformat(date.decode("ascii"))
+        time = datetime.fromisoformat(date.decode("ascii").strip())
         if time.tzinfo is UTC:
             return time
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)

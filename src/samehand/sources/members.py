@@ -1,9 +1,10 @@
 """The members of a packed archive file, opened at any position and searched for; and how gzip makes them.
 
-Members are unpacked in small steps, so a bomb costs no memory, and costs time
-only as long as somebody goes on reading. `open` never looks at what the bytes mean; `find` asks a Format.
+Members are unpacked in small steps, so a bomb costs no memory, and costs time only as long as somebody goes on
+reading. `open` never looks at what the bytes mean; `find` asks a Format.
 """
 
+import io
 import re
 import zlib
 from typing import Protocol
@@ -67,6 +68,31 @@ class GzipMember:
         return b""
 
 
+class MemberStream(io.RawIOBase):
+    """All members of a file one after the other, as one stream. Raises MemberError."""
+
+    def __init__(self, codec: "Codec") -> None:
+        super().__init__()
+        self._codec = codec
+        self._position = 0
+        self._member: Member | None = None
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """The next unpacked bytes."""
+        while self._position < self._codec.size:
+            member = self._member = self._member or self._codec.open(self._position)
+            if data := member.read(len(buffer)):
+                buffer[: len(data)] = data
+                return len(data)
+            self._position = max(member.end, self._position + 1)
+            self._member = None
+        return 0
+
+
 class Codec:
     """How one archive file is packed: opens its members, and finds those that start a record."""
 
@@ -93,7 +119,7 @@ class Codec:
 
     def find(self, position: int, form: Format) -> int:
         """Position of the first member at or behind `position` that starts a record, or the end of the file."""
-        for candidate in places(self.file, position, self.needle):
+        for candidate in places(self.file, position, needle=self.needle, until=self.size):
             first = self._first_bytes(candidate, 16, self.first_look)
             if first.startswith(form.starts) and form.is_start(self._first_bytes(candidate, LOOK, self.whole_look)):
                 return candidate

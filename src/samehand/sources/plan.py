@@ -39,16 +39,19 @@ def _count_of(source: Source) -> int:
 
 
 def _row_spans(source: Source, split_bytes: int) -> Iterator[tuple[int, int]]:
-    """Whole row groups, as many as fit into `split_bytes`, at least one."""
+    """Whole row groups, as many as fit into `split_bytes` of the file, at least one."""
     groups = row_groups(source.path)
+    per_byte = source.size / max(1, sum(unpacked_size for _, unpacked_size in groups))
     ends: list[int] = []
-    row = size = 0
-    for rows, packed in groups:
+    row = 0
+    size = 0.0
+    for rows, unpacked_size in groups:
+        packed = unpacked_size * per_byte
         if size and size + packed > split_bytes:
             ends.append(row)
-            size = 0
+            size = 0.0
         row += rows
-        size += max(0, packed)
+        size += packed
     return itertools.pairwise([0, *_distinct(ends), row])
 
 
@@ -62,7 +65,7 @@ def _can_split(source: Source) -> bool:
     try:
         with open(source.path, "rb") as file:
             if source.kind == "jsonl":
-                return unpacked(file) is None
+                return unpacked(file, source.size) is None
             if source.kind != "warc":
                 return False
             codec = open_archive(file, source.size, form_of(source)).codec

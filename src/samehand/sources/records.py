@@ -111,12 +111,8 @@ class PlainRecords:
 
 def find_plain(file: ByteFile, position: int, *, form: Format, until: int) -> int:
     """Position of the first record of a plain file that starts in [position, until), or `until`."""
-    for place in places(file, position, form.needle):
-        if place >= until:
-            break
-        if form.is_start(read_at(file, place, LOOK)):
-            return place
-    return until
+    found = places(file, position, needle=form.needle, until=until)
+    return next((place for place in found if form.is_start(read_at(file, place, LOOK))), until)
 
 
 def what_is_wrong(head: RecordHead | None) -> str:

@@ -1,22 +1,21 @@
-"""Tables of pages, JSONL (plain, gzip or zstd) and Parquet, with the columns `url` and `html` (or `content`).
+"""Tables of pages, JSONL (plain or packed) and Parquet, with the columns `url` and `html` (or `content`).
 
 A table says that it holds HTML, so there are no HTTP rules here. A row is found again by its place: in JSONL the byte
 offset of its line (of the unpacked file, when it is packed), in Parquet the number of the row.
 """
 
-import gzip
 import io
 import json
-import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zstandard
 
 from samehand.settings import Settings
 from samehand.sources.body import HTML, Media, Origin, bounded_url, make_page, refuse
+from samehand.sources.frames import codec_for
+from samehand.sources.members import STEP, MemberError, MemberStream
 from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, READER_ERROR, reject, text_of
 from samehand.sources.unit import Outcome, Reading, Source, Unit
 
@@ -26,8 +25,6 @@ _UTF8: Final = Media("text/html", "utf-8")
 _NO_END: Final = 1 << 62
 _LINE_EXTRA = 1_000_000
 _SKIP_STEP = 1 << 20
-_ZSTD_WINDOW = 1 << 27
-_UNPACK_ERRORS: Final = (zlib.error, EOFError, gzip.BadGzipFile, zstandard.ZstdError)
 _ARROW_ERRORS: Final = (pa.ArrowException, OSError, ValueError)
 _BATCH_ROWS = 64
 _TEXT_CHECKS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -41,23 +38,18 @@ class _Line(NamedTuple):
     size: int
 
 
-def unpacked(file: BinaryIO) -> BinaryIO | None:
+def unpacked(file: BinaryIO, size: int) -> BinaryIO | None:
     """The unpacked stream of a JSONL file, None when it is plain. A packed one can only be read from its start."""
-    magic = file.read(4)
+    codec = codec_for(file.read(4))
     file.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
-    if magic == b"\x28\xb5\x2f\xfd":
-        unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-        return io.BufferedReader(unpacker.stream_reader(file, read_across_frames=True))
-    return None
+    return io.BufferedReader(MemberStream(codec(file, size)), STEP) if codec else None
 
 
-def read_jsonl(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def read_jsonl(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
     """The pages and rejects of the lines that start in the unit."""
     source = unit.source
     with open(source.path, "rb") as file:
-        stream = unpacked(file)
+        stream = unpacked(file, source.size)
         position = 0 if stream else _line_start(file, unit)
         reading.first = position
         end = _NO_END if stream else unit.end
@@ -66,22 +58,22 @@ def read_jsonl(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Out
                 if line.text is None or not line.text.isspace():
                     yield _outcome_of_line(line, Origin(source.name, position, line.size), settings)
                 position += line.size
-        except _UNPACK_ERRORS as error:
+        except MemberError as error:
             yield reject(source.name, position, reason=DAMAGED_RECORD, detail=text_of(error))
         reading.stop = unit.end if stream else position
 
 
-def find_jsonl_page(source: Source, offset: int, settings: Settings) -> Outcome | None:
+def find_jsonl_page(source: Source, offset: int, *, settings: Settings) -> Outcome | None:
     """What is in the line at `offset`."""
     with open(source.path, "rb") as file:
-        stream = unpacked(file)
+        stream = unpacked(file, source.size)
         try:
             if stream is None:
                 file.seek(offset)
             elif not _skip(stream, offset):
                 return None
             line = _read_line(stream or file, settings)
-        except _UNPACK_ERRORS:
+        except MemberError:
             return None
     return _outcome_of_line(line, Origin(source.name, offset, line.size), settings) if line else None
 
@@ -148,12 +140,13 @@ def _outcome_of_row(row: dict[str, Any], origin: Origin, settings: Settings) -> 
     return make_page(html[: limit + 1].encode("utf-8", "replace"), origin, media=_UTF8, limit=limit)
 
 
-def read_parquet(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def read_parquet(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
     """The pages and rejects of the rows of the unit, which starts and ends where row groups do."""
     source = unit.source
     try:
         table = pq.ParquetFile(source.path)
         columns = _columns_of(table.schema_arrow)
+        _check_rows(table.metadata)
     except _ARROW_ERRORS as error:
         yield reject(source.name, 0, reason=DAMAGED_RECORD, size=source.size, detail=text_of(error))
         return
@@ -167,7 +160,7 @@ def read_parquet(unit: Unit, settings: Settings, reading: Reading) -> Iterator[O
             yield from _outcomes_of_group(table, group, row=row, columns=columns, source=source, settings=settings)
 
 
-def find_parquet_page(source: Source, row: int, settings: Settings) -> Outcome | None:
+def find_parquet_page(source: Source, row: int, *, settings: Settings) -> Outcome | None:
     """What is in a row."""
     try:
         with pq.ParquetFile(source.path) as table:
@@ -184,14 +177,15 @@ def find_parquet_page(source: Source, row: int, settings: Settings) -> Outcome |
 
 
 def row_groups(path: str) -> list[tuple[int, int]]:
-    """Rows and packed bytes of each row group; none when the file cannot be read."""
+    """Rows and unpacked bytes of each row group; none when the file cannot be read.
+
+    The columns, which know their packed bytes, are not asked: pyarrow ends the process over a bad one (26.0.1).
+    """
     try:
         metadata = pq.read_metadata(path)
+        _check_rows(metadata)
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-        return [
-            (group.num_rows, sum(group.column(column).total_compressed_size for column in range(group.num_columns)))
-            for group in groups
-        ]
+        return [(group.num_rows, max(0, group.total_byte_size)) for group in groups]
     except _ARROW_ERRORS:
         return []
 
@@ -203,6 +197,13 @@ def _row_groups(table: pq.ParquetFile, start: int, end: int) -> Iterator[tuple[i
         if start <= row < end:
             yield group, row
         row += table.metadata.row_group(group).num_rows
+
+
+def _check_rows(metadata: pq.FileMetaData) -> None:
+    """Refuses a table whose row counts do not add up: rows that nobody counts would be lost in silence."""
+    rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    if sum(rows) != metadata.num_rows or min(rows, default=0) < 0:
+        raise ValueError("the row groups do not have as many rows as the table")
 
 
 def _columns_of(schema: pa.Schema) -> list[str] | str:

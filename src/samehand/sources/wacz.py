@@ -28,7 +28,17 @@ _MAX_DIRECTORY = 64 << 20
 _MAX_REWINDS = 64
 _KEPT_BYTES = 32 << 20
 _LOCAL_HEADER = 30
-_ZIP_ERRORS: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, struct.error)
+_ZIP64_END = 76
+"""Length of what a zip file of more than 4 GB has before the usual end mark."""
+_ZIP_ERRORS: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    ValueError,
+    struct.error,
+)
 
 
 def is_wacz(path: str) -> bool:
@@ -40,7 +50,7 @@ def is_wacz(path: str) -> bool:
             return path.lower().endswith(".wacz")
 
 
-def read_wacz(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def read_wacz(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
     """The pages and rejects of all WARCs in a WACZ, in the order of their names."""
     source = unit.source
     with open(source.path, "rb") as file:
@@ -52,19 +62,19 @@ def read_wacz(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outc
         overlapping = _overlapping(members, source.size)
         for info in members:
             name = _member_name(source, info)
-            problem = _problem(info, overlapping, settings)
+            problem = _problem(info, overlapping, settings=settings)
             if problem:
                 yield reject(name, 0, reason=problem[0], size=info.compress_size, detail=problem[1])
             else:
                 yield from _member_outcomes(file, info, name=name, settings=settings)
 
 
-def find_wacz_page(source: Source, warc_filename: str, offset: int, settings: Settings) -> Outcome | None:
+def find_wacz_page(source: Source, warc_filename: str, *, offset: int, settings: Settings) -> Outcome | None:
     """What is at `offset` of one of the WARCs in a WACZ."""
     with open(source.path, "rb") as file:
         try:
             for info in _warc_members(file):
-                if _member_name(source, info) == warc_filename:
+                if _member_name(source, info) == warc_filename and not _problem(info, set(), settings=settings):
                     archive = open_archive(_open_member(file, info), info.file_size, WARC)
                     return outcome_at(archive, offset, name=warc_filename, settings=settings)
         except _ZIP_ERRORS:
@@ -105,12 +115,13 @@ def _check_directory_size(file: ByteFile) -> None:
     end = tail.rfind(b"PK\x05\x06")
     if end < 0 or end + 22 > len(tail):
         raise zipfile.BadZipFile("the directory of the zip file is missing")
-    directory_size = int(struct.unpack_from("<I", tail, end + 12)[0])
-    end64 = tail.rfind(b"PK\x06\x06", 0, end)
-    if end64 >= 0 and end64 + 48 <= len(tail):
-        directory_size = max(directory_size & 0x7FFFFFFF, int(struct.unpack_from("<Q", tail, end64 + 40)[0]))
-    if directory_size > _MAX_DIRECTORY:
-        raise zipfile.BadZipFile(f"the directory of the zip file claims {directory_size} bytes")
+    claimed = int(struct.unpack_from("<I", tail, end + 12)[0])
+    end64 = end - _ZIP64_END
+    if end64 >= 0 and tail.startswith(b"PK\x06\x06", end64):
+        claimed64 = int(struct.unpack_from("<Q", tail, end64 + 40)[0])
+        claimed = claimed64 if claimed == 0xFFFFFFFF else max(claimed, claimed64)
+    if claimed > _MAX_DIRECTORY:
+        raise zipfile.BadZipFile(f"the directory of the zip file claims {claimed} bytes")
 
 
 def _overlapping(members: list[zipfile.ZipInfo], size: int) -> set[int]:
@@ -125,7 +136,7 @@ def _overlapping(members: list[zipfile.ZipInfo], size: int) -> set[int]:
     return bad
 
 
-def _problem(info: zipfile.ZipInfo, overlapping: set[int], settings: Settings) -> tuple[str, str] | None:
+def _problem(info: zipfile.ZipInfo, overlapping: set[int], *, settings: Settings) -> tuple[str, str] | None:
     """Why a member is not read: reason and detail."""
     if info.header_offset in overlapping:
         return BAD_ARCHIVE, "members overlap, or are larger than the file"

@@ -7,7 +7,7 @@ from samehand.page import Page
 from samehand.settings import Settings
 from samehand.sources.body import Origin, refuse
 from samehand.sources.fast import fast_records
-from samehand.sources.frames import SKIPPED, Lz4Codec, ZstdCodec
+from samehand.sources.frames import CODECS, codec_for
 from samehand.sources.heads import ARC, WARC, Format, time_of
 from samehand.sources.http import page_from_resource, page_from_response
 from samehand.sources.members import Codec, GzipCodec
@@ -15,12 +15,11 @@ from samehand.sources.packed import MemberRecords
 from samehand.sources.reasons import EMPTY_BODY, READER_ERROR, TRUNCATED_RECORD, record_type_reason, reject, text_of
 from samehand.sources.records import Damage, PlainRecords, Record, RecordReader, find_plain
 from samehand.sources.unit import Outcome, Reading, Source, Unit
-from samehand.sources.window import ByteFile, Window, read_at
+from samehand.sources.window import ByteFile, read_at
 
 BLOCK_EXTRA: Final = 1 << 20
 """Bytes of a record that are read beyond the longest page: room for HTTP heads and chunk lines."""
 
-_CODECS: Final[tuple[type[Codec], ...]] = (GzipCodec, ZstdCodec, Lz4Codec)
 _DETECT_BYTES = 1 << 20
 _MAX_CAREFUL_RUN = 1024
 _HTTP_BLOCKS: Final = (b"application/http", b"message/http")
@@ -51,15 +50,11 @@ class Archive(NamedTuple):
 def open_archive(file: ByteFile, size: int, form: Format) -> Archive:
     """The archive in `file`. How it is packed is seen from its first bytes or, when these are bad, from the next."""
     start = read_at(file, 0, 16)
-    for codec in _CODECS:
-        if start.startswith(codec.magic) or (codec is ZstdCodec and start.startswith(SKIPPED)):
-            return Archive(file, size, codec(file, size), form)
-    if not start.startswith(form.starts):
+    codec = codec_for(start)
+    if codec is None and not start.startswith(form.starts):
         part = min(size, _DETECT_BYTES)
-        for codec in _CODECS:
-            if codec(Window(file, 0, part), part).find(0, form) < part:
-                return Archive(file, size, codec(file, size), form)
-    return Archive(file, size, None, form)
+        codec = next((codec for codec in CODECS if codec(file, part).find(0, form) < part), None)
+    return Archive(file, size, codec(file, size) if codec else None, form)
 
 
 def form_of(source: Source) -> Format:
@@ -67,7 +62,7 @@ def form_of(source: Source) -> Format:
     return ARC if source.kind == "arc" else WARC
 
 
-def read_warc(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def read_warc(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
     """The pages and rejects of a unit of a WARC or ARC file."""
     source = unit.source
     with open(source.path, "rb") as file:
@@ -77,7 +72,7 @@ def read_warc(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outc
         reading.stop = yield from archive_outcomes(archive, start, end=unit.end, name=source.name, settings=settings)
 
 
-def find_warc_page(source: Source, offset: int, settings: Settings) -> Outcome | None:
+def find_warc_page(source: Source, offset: int, *, settings: Settings) -> Outcome | None:
     """What is at `offset` of a WARC or ARC file, if a record starts there."""
     with open(source.path, "rb") as file:
         archive = open_archive(file, source.size, form_of(source))
@@ -90,7 +85,7 @@ def outcome_at(archive: Archive, offset: int, *, name: str, settings: Settings) 
         reader = archive.reader(start, settings)
         while reader.position <= offset and (item := reader.next()):
             if item.start == offset and isinstance(item, Record):
-                return outcome_of(item, name, settings)
+                return outcome_of(item, name=name, settings=settings)
     return None
 
 
@@ -104,7 +99,7 @@ def archive_outcomes(
             item = next(records)
         except StopIteration as stopped:
             return int(stopped.value)
-        yield outcome_of(item, name, settings)
+        yield outcome_of(item, name=name, settings=settings)
 
 
 def _records(archive: Archive, position: int, *, end: int, settings: Settings) -> Generator[Record | Damage, None, int]:
@@ -133,7 +128,7 @@ def _records(archive: Archive, position: int, *, end: int, settings: Settings) -
     return position
 
 
-def outcome_of(item: Record | Damage, name: str, settings: Settings) -> Outcome:
+def outcome_of(item: Record | Damage, *, name: str, settings: Settings) -> Outcome:
     """The Page or the Reject that a record is: never both, never none, and never an exception."""
     if isinstance(item, Damage):
         size = item.next - item.start

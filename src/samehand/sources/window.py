@@ -36,21 +36,19 @@ def read_at(file: ByteFile, position: int, size: int) -> bytes:
     return data
 
 
-def places(file: ByteFile, position: int, needle: re.Pattern[bytes]) -> Iterator[int]:
-    """Every position at or behind `position` where group 1 of `needle` starts.
+def places(file: ByteFile, position: int, *, needle: re.Pattern[bytes], until: int) -> Iterator[int]:
+    """Every position in [position, until) where group 1 of `needle` starts.
 
     The file is read in chunks that grow: mostly the first place is near, and it is the only one asked for.
     """
     size = _FIRST_CHUNK
-    while len(chunk := read_at(file, position, size)) > _OVERLAP:
+    while position < until and (chunk := read_at(file, position, size + _OVERLAP)):
         for found in needle.finditer(chunk):
-            if found.start(1) < len(chunk) - _OVERLAP:
+            # What starts in this chunk is found whole, thanks to the overlap; what starts behind it comes next.
+            if found.start() < size and position + found.start(1) < until:
                 yield position + found.start(1)
-        # What lies across the border, or near it, is found in the next chunk.
-        position += len(chunk) - _OVERLAP
+        position += size
         size = min(size * 4, _MAX_CHUNK)
-    for found in needle.finditer(chunk):
-        yield position + found.start(1)
 
 
 class Window:
