@@ -23,7 +23,7 @@ check: $(STAMP)
 
 # Writes the outputs shown in the docs anew.
 docs: $(STAMP)
-	$(BIN)/python tests/docs.py
+	$(BIN)/python tests/shown.py
 
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(STAMP)

@@ -21,7 +21,8 @@ def write_warc(path: Path, *bodies: tuple[bytes, dict[str, str]]) -> None:
             block = http.encode() + body
             head = (
                 f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://h{number}.example/\r\n"
-                f"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: {len(block)}\r\n\r\n"
+                "WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http\r\n"
+                f"Content-Length: {len(block)}\r\n\r\n"
             )
             handle.write(gzip.compress(head.encode() + block + b"\r\n\r\n", 1, mtime=0))
 

@@ -292,7 +292,8 @@ def spread(run: str, seeds: Any, cut: float | None, domains: bool, form: str, to
     else:
         _print_rows(found, form, top, columns=SPREAD_COLUMNS)
     reached = found.num_rows - sum(found.column("is_seed").to_pylist())
-    _say(f"{reached} pages on {len(set(found.column('domain').to_pylist()))} domains reached; seeds given: {len(wanted)}.")
+    domains_reached = len(set(found.column("domain").to_pylist()))
+    _say(f"{reached} pages on {domains_reached} domains reached; seeds given: {len(wanted)}.")
 
 
 @cli.command()

@@ -121,10 +121,11 @@ def check_buckets(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     """Checks each bucket of one probe. Returns edges (pairs, similarities) and counts.
 
-    A bucket of up to `full_check` rows checks all its pairs, and keeps their spanning tree. In a larger one each row, in row order, is compared
-    with the bucket's leaders only, takes an edge to the most similar one if that reaches `loose`, and becomes a
-    leader itself if that stays below `tight`; so a bucket costs at most size x max_leaders checks. The rule looks at
-    one bucket only: edges depend neither on the other buckets nor on the order they are checked in.
+    A bucket of up to `full_check` rows checks all its pairs, and keeps their spanning tree. In a larger one each
+    row, in row order, is compared with the bucket's leaders only, takes an edge to the most similar one if that
+    reaches `loose`, and becomes a leader itself if that stays below `tight`; so a bucket costs at most
+    size x max_leaders checks. The rule looks at one bucket only: edges depend neither on the other buckets nor on the
+    order they are checked in.
     Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap.
     """
     pairs = np.empty((1024, 2), np.int64)
