@@ -27,12 +27,15 @@ docs: $(STAMP)
 
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python -m evaluation.style --data $(DATA)
+	$(BIN)/python -m evaluation.replica --data $(DATA)
 
 # Speed, as ratios against peers measured in the same run. Long.
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python -m benchmarks.style
+	$(BIN)/python -m benchmarks.markup
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -78,7 +78,8 @@ def _evaluate(source: str, names: dict[str, object]) -> str:
 def settings_page() -> str:
     """docs/settings.md, made from the table of settings."""
     lines = ["# Settings", "", "Every setting is an option of `samehand scan` and a field of `samehand.Settings`.", ""]
-    for group, title in (("read", "Reading"), ("style", "Style"), ("grouping", "Grouping")):
+    titles = {"read": "Reading", "style": "Style", "grouping": "Grouping", "replica": "Near replicas"}
+    for group, title in titles.items():
         lines += [f"## {title}", "", "| setting | default | paper's preset | what it does |", "|---|---|---|---|"]
         for field in fields_of(group):
             paper = PRESETS["paper"].get(field.name)

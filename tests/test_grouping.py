@@ -116,7 +116,7 @@ def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], cohes
     given_sketches = sketches(rows)
     forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule())
     before = grouping.cut(forest, len(rows), 0.4)
-    after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, cohesion=cohesion)
+    after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * cohesion)
     groups = grouping.find_centres(given_sketches, np.arange(len(rows)), after)
     assert (groups.similarities >= np.float32(0.4 * cohesion)).all()
     for label in set(after.tolist()):
@@ -135,7 +135,7 @@ def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
     given_sketches = sketches(rows)
     forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule())
     chained = grouping.cut(forest, len(rows), 0.4)
-    after = grouping.split_chains(given_sketches, forest, chained, threshold=0.4, cohesion=0.7)
+    after = grouping.split_chains(given_sketches, forest, chained, threshold=0.4, least=0.28)
     assert set(after[len(worm) :].tolist()) == {len(worm)}
     assert set(chained[: len(worm)].tolist()) == {0}
     assert len(set(after[: len(worm)].tolist())) > 1

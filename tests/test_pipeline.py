@@ -15,7 +15,7 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 
 import samehand
-from samehand import local, pipeline
+from samehand import local, tasks
 from samehand.demo import DemoFiles
 from samehand.errors import InputError, RunBusyError, RunMismatchError, RunWriteError
 from samehand.run import RunFolder
@@ -139,7 +139,7 @@ def test_interrupt_leaves_a_run_that_goes_on(demo: DemoFiles, split_run: samehan
     process = scan_process(demo, tmp_path / "run")
     done = tmp_path / "run" / "done"
     for _ in range(600):
-        if process.poll() is not None or (done.is_dir() and len(list(done.glob("part-*.json"))) >= 2):
+        if process.poll() is not None or (done.is_dir() and len(list(done.glob("pages-*.json"))) >= 2):
             break
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
@@ -154,7 +154,7 @@ def test_a_second_scan_reads_nothing(demo: DemoFiles, tmp_path: Path, monkeypatc
     def refuse(*_: object) -> None:
         raise AssertionError("read again")
 
-    monkeypatch.setattr(pipeline, "process_unit", refuse)
+    monkeypatch.setattr(tasks, "process_task", refuse)
     monkeypatch.setattr(local, "find_forest", refuse)
     again = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     assert again.manifest["state"] == "done"
@@ -164,7 +164,7 @@ def test_other_thresholds_group_anew_without_reading(
     demo: DemoFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
-    monkeypatch.setattr(pipeline, "process_unit", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(tasks, "process_task", lambda *_: pytest.fail("read again"))
     run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=Settings(tight=0.9), workers=1)
     assert run.settings.tight == 0.9
     assert run.clusters().equals(run.clusters(cut=0.9))
@@ -234,14 +234,14 @@ def test_an_unusable_folder_is_one_clear_sentence(demo: DemoFiles, tmp_path: Pat
 
 WORKER_THAT_DIES = """
 import json, os, sys
-from samehand import pipeline, worker
-real = pipeline.process_unit
-def process(folder, unit, settings, tell):
-    if unit.number == {number} and {condition}:
+from samehand import tasks, worker
+real = tasks.process_task
+def process(folder, task, settings, tell):
+    if task.unit.number == {number} and {condition}:
         open({note!r}, "a").write("died\\n")
         os.kill(os.getpid(), 9)
-    return real(folder, unit, settings, tell)
-worker.process_unit = process
+    return real(folder, task, settings, tell)
+worker.process_task = process
 worker.main()
 """
 

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from samehand import progress
-from samehand.pipeline import Progress
 from samehand.progress import ProgressDisplay
+from samehand.tasks import Progress
 
 STEPS = [
     Progress("plan", total=4),

@@ -20,6 +20,7 @@ from samehand.errors import UsageError
 from samehand.gaps import Gap, find_gaps
 from samehand.grouping import Edges, Sketches, cut
 from samehand.kernels import graph
+from samehand.markup import visible_text
 from samehand.ranking import (
     CLUSTERS,
     EDGES,
@@ -29,6 +30,8 @@ from samehand.ranking import (
     find_grouped,
     summarise,
 )
+from samehand.replica import SharedWords, compare_words
+from samehand.replicas import REPLICA_GROUPS, REPLICA_MEMBERS
 from samehand.run import RunFolder
 from samehand.settings import Settings
 from samehand.sources import Source, read_page
@@ -111,6 +114,29 @@ class Run:
         chosen = np.flatnonzero(self._page_ids[labels[groups.members]] == cluster_id)
         return _with_hosts(self._pages.take(pa.array(groups.members[chosen])), pa.array(groups.similarities[chosen]))
 
+    def replicas(self) -> pa.Table:
+        """Groups of near replicas, largest first."""
+        return self.folder.read_table(REPLICA_GROUPS)
+
+    def replica_members(self, group_id: int | None = None) -> pa.Table:
+        """Documents in groups of near replicas, with the evidence; of one group by cosine to its centre."""
+        members = self.folder.read_table(REPLICA_MEMBERS)
+        if group_id is None:
+            return members
+        found = members.filter(pc.equal(members.column("group_id"), group_id))
+        if not found.num_rows:
+            raise UsageError(f"There is no group {group_id}. See: samehand replicas {self.folder.path}")
+        return found.sort_by([("cosine", "descending"), ("page_id", "ascending")])
+
+    def shared_words(self, members: pa.Table) -> SharedWords:
+        """The words that the nearest and the farthest of a group's members have in common, and those they do not."""
+        first, last = (self._text(members.column("page_id")[row].as_py()) for row in (0, members.num_rows - 1))
+        return compare_words(first, last)
+
+    def _text(self, page_id: int) -> bytes:
+        content = self.content(page_id)
+        return content if self.settings.profile == "mail" else visible_text(content).encode()
+
     def weakest_link(self, page_ids: NDArray[np.int64]) -> Link | None:
         """The weakest of the links that hold these pages together; None when no link joins them directly."""
         rows = np.zeros(len(self._page_ids), np.bool_)
@@ -163,11 +189,8 @@ class Run:
 
     def _source_of(self, warc_filename: str) -> Source:
         sources = [Source.from_dict(stored) for stored in self.manifest["inputs"]]
-        named = [
-            s
-            for s in sources
-            if warc_filename == s.name or warc_filename.startswith((f"{s.name}!", f"{s.name.rstrip('/')}/"))
-        ]
+        # A page's place begins with its input's name; what follows is a member, a file or the number of a message.
+        named = [source for source in sources if warc_filename.startswith(source.name.rstrip("/"))]
         if not named:
             raise UsageError(f"{warc_filename} is none of the inputs of {self.folder.path}.")
         return max(named, key=lambda source: len(source.name))

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from samehand.answers import Run
 from samehand.local import LocalEngine
-from samehand.pipeline import Engine, Progress, Tell, run_scan
+from samehand.pipeline import Engine, run_scan
 from samehand.settings import Settings
+from samehand.tasks import Progress, Tell
 
 
 def scan(
@@ -18,11 +19,13 @@ def scan(
     engine: Engine | None = None,
     progress: Tell | None = None,
     force: bool = False,
+    signals: Sequence[str] = ("style",),
 ) -> Run:
     """Reads `inputs`, fingerprints, clusters and ranks their pages into the run folder `out`.
 
     Inputs are paths, globs, @lists or "-", as on the command line. Run again, it does only what is missing. Work is
-    done by `workers` processes on this machine, one per core when not given, or by another `engine`.
+    done by `workers` processes on this machine, one per core when not given, or by another `engine`. `signals` are
+    "style" and "replica"; more can be added to a run later.
     """
     given = [inputs] if isinstance(inputs, str) else list(inputs)
     folder = run_scan(
@@ -32,6 +35,7 @@ def scan(
         engine=engine or LocalEngine(workers),
         tell=progress or _say_nothing,
         force=force,
+        signals=signals,
     )
     return Run(folder.path)
 

@@ -5,23 +5,29 @@ Data goes to standard output, everything else to standard error.
 
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from samehand import __version__
+from samehand.cli_common import (
+    format_options,
+    neutral,
+    open_run,
+    print_rows,
+    say,
+    setting_options,
+    settings_from,
+    terminal_width,
+)
+from samehand.cli_replica import lexicon, match, replicas
 from samehand.errors import SamehandError, UsageError
-from samehand.settings import ESTIMATORS, PRESETS, Settings, fields_of
+from samehand.settings import PRESETS, Settings
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from samehand.answers import Run
 
-FORMATS = ("table", "csv", "jsonl", "parquet")
-TABLE_ROWS = 20
 EXIT_CODES = """\b
 Exit codes:
   0    fine
@@ -43,7 +49,7 @@ def main() -> NoReturn:
         error.show()
         sys.exit(error.exit_code)
     except SamehandError as error:
-        _end(error.exit_code, f"Error: {_neutral(str(error))}")
+        _end(error.exit_code, f"Error: {neutral(str(error))}")
     except KeyboardInterrupt:
         _end(INTERRUPTED, "Interrupted. Run the same command again to go on.")
     except BrokenPipeError:
@@ -57,12 +63,6 @@ def _end(code: int, message: str) -> NoReturn:
     sys.exit(code)
 
 
-def _neutral(text: str) -> str:
-    from samehand.report import neutral
-
-    return neutral(text)
-
-
 @click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="samehand")
 @click.option("-v", "--verbose", is_flag=True, help="Say on standard error what becomes of each unit of work.")
@@ -73,54 +73,6 @@ def cli(context: click.Context, verbose: bool, quiet: bool) -> None:
     context.obj = {"quiet": quiet, "verbose": verbose}
 
 
-def _setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """One option for each setting, but the key, which does not belong on a command line."""
-    for field in reversed(fields_of()):
-        if field.name == "key":
-            continue
-        name, kind, help_text = f"--{field.name.replace('_', '-')}", type(field.default), field.metadata["help"]
-        shown = f"{help_text}  [default: {str(field.default).lower() if kind is bool else field.default}]"
-        if kind is bool:
-            off = f"--no-{field.name.replace('_', '-')}"
-            command = click.option(f"{name}/{off}", field.name, default=None, help=shown)(command)
-        else:
-            choice = click.Choice(ESTIMATORS) if field.name == "estimator" else kind
-            command = click.option(name, field.name, type=choice, default=None, help=shown)(command)
-    return command
-
-
-def _format_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option(
-        "--top", type=click.IntRange(min=0), default=None, help=f"Rows; 0 for all.  [default: {TABLE_ROWS} in a table]"
-    )(command)
-    return click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True)(command)
-
-
-def _print_rows(table: "pa.Table", form: str, top: int | None, *, columns: dict[str, str] | None = None) -> None:
-    """Prints answers: as a table for people the first rows and chosen `columns` (name: heading), else everything."""
-    from samehand.report import write_rows
-
-    limit = TABLE_ROWS if top is None and form == "table" else top
-    shown = table.slice(0, limit) if limit else table
-    if form == "table" and columns:
-        shown = shown.select(list(columns)).rename_columns(list(columns.values()))
-    write_rows(shown, form, sys.stdout, width=_width())
-    if shown.num_rows < table.num_rows and form == "table":
-        _say(f"{shown.num_rows} of {table.num_rows} rows; --top 0 shows all.")
-
-
-def _width() -> int | None:
-    """Columns of the terminal; None where output is not a terminal and must not be cut."""
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def _say(message: str) -> None:
-    if not click.get_current_context().obj["quiet"]:
-        click.echo(_neutral(message), err=True)
-
-
 CLUSTER_COLUMNS = {
     "cluster_id": "cluster",
     "pages": "pages",
@@ -128,6 +80,7 @@ CLUSTER_COLUMNS = {
     "domains": "domains",
     "mean_similarity": "mean",
     "score": "score",
+    "class": "class",
     "centre_url": "centre",
 }
 MEMBER_COLUMNS = {"similarity": "similarity", "url": "url"}
@@ -138,13 +91,14 @@ SPREAD_COLUMNS = {"weakest": "weakest", "steps": "steps", "url": "url", "path": 
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False), help="The run folder.")
 @click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@click.option("--signals", default="style", show_default=True, help="What to compute: style, or style,replica.")
 @click.option("--force", is_flag=True, help="Start a run folder anew that was made from other inputs or settings.")
 @click.option(
     "--preset", type=click.Choice(tuple(PRESETS)), default="default", show_default=True, help="Settings to start from."
 )
 @click.option("--key-file", type=click.File("r"), default=None, help="File with the secret key of the rolling hash.")
-@_setting_options
-@_format_options
+@setting_options
+@format_options
 @click.pass_context
 def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options: Any) -> int:
     """Read, fingerprint, cluster and rank a crawl; print the clusters.
@@ -155,30 +109,33 @@ def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options
     from samehand.api import scan as run_scan
     from samehand.progress import ProgressDisplay
 
-    settings = _settings_from(options)
+    settings = settings_from(options)
     with ProgressDisplay(**context.obj) as progress:
         run = run_scan(
-            inputs, out, settings=settings, workers=options["workers"], progress=progress, force=options["force"]
+            inputs,
+            out,
+            settings=settings,
+            workers=options["workers"],
+            progress=progress,
+            force=options["force"],
+            signals=_signals_from(options["signals"]),
         )
-    _print_rows(run.clusters(), options["form"], options["top"], columns=CLUSTER_COLUMNS)
+    print_rows(run.clusters(), options["form"], options["top"], columns=CLUSTER_COLUMNS)
     from samehand.summary import scan_summary
 
     for line in scan_summary(run):
-        _say(line)
+        say(line)
     return DAMAGED if run.manifest["stages"]["read"]["damaged"] else 0
 
 
-def _settings_from(options: dict[str, Any]) -> Settings:
-    changes = {field.name: options[field.name] for field in fields_of() if options.get(field.name) is not None}
-    if options["key_file"] is not None:
-        changes["key"] = options["key_file"].read().strip()
-    return Settings.preset(options["preset"], **changes)
+def _signals_from(given: str) -> tuple[str, ...]:
+    from samehand.signals import SIGNALS
 
-
-def _open(path: str) -> "Run":
-    from samehand.answers import Run
-
-    return Run(path)
+    names = tuple(name.strip() for name in given.split(","))
+    unknown = [name for name in names if name not in SIGNALS]
+    if unknown or "style" not in names:
+        raise UsageError(f"--signals is {given!r}: choose style, or style,replica.")
+    return names
 
 
 _run_argument = click.argument("run", type=click.Path())
@@ -190,13 +147,13 @@ _families_option = click.option("--families", is_flag=True, help="The loose leve
 @_run_argument
 @_cut_option
 @_families_option
-@_format_options
+@format_options
 def clusters(run: str, cut: float | None, families: bool, form: str, top: int | None) -> None:
     """The clusters of RUN by mean similarity x domains."""
-    table = _open(run).clusters(cut=cut, families=families)
+    table = open_run(run).clusters(cut=cut, families=families)
     if not table.num_rows:
-        _say("There is no cluster: no two pages are as similar as that.")
-    _print_rows(table, form, top, columns=CLUSTER_COLUMNS)
+        say("There is no cluster: no two pages are as similar as that.")
+    print_rows(table, form, top, columns=CLUSTER_COLUMNS)
 
 
 @cli.command()
@@ -204,33 +161,33 @@ def clusters(run: str, cut: float | None, families: bool, form: str, top: int | 
 @click.argument("cluster", type=int)
 @_cut_option
 @_families_option
-@_format_options
+@format_options
 def show(run: str, cluster: int, cut: float | None, families: bool, form: str, top: int | None) -> None:
     """The members of CLUSTER by similarity to its centre, its hosts and its weakest link."""
     from samehand.summary import cluster_summary
 
-    opened = _open(run)
+    opened = open_run(run)
     members = opened.members(cluster, cut=cut, families=families)
     if form == "table":
-        click.echo("\n".join(_neutral(line) for line in cluster_summary(opened, cluster, members)) + "\n")
-    _print_rows(members, form, top, columns=MEMBER_COLUMNS)
+        click.echo("\n".join(neutral(line) for line in cluster_summary(opened, cluster, members)) + "\n")
+    print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 
 @cli.command()
 @_run_argument
 @click.argument("page")
-@_format_options
+@format_options
 def like(run: str, page: str, form: str, top: int | None) -> None:
     """One to all: every page of RUN by similarity to PAGE (a URL or page id of the run, or an HTML file)."""
     from samehand.summary import likeness_summary
 
-    opened = _open(run)
+    opened = open_run(run)
     found = opened.like(_page_or_content(opened, page))
     if form == "table":
-        for line in likeness_summary(found, 5 if top is None else top, _width()):
+        for line in likeness_summary(found, 5 if top is None else top, terminal_width()):
             click.echo(line)
     else:
-        _print_rows(found.pages, form, top)
+        print_rows(found.pages, form, top)
 
 
 def _page_or_content(run: "Run", page: str) -> bytes | str | int:
@@ -254,14 +211,14 @@ def compare(left: str, right: str, run_path: str | None, preset: str, form: str,
     from samehand.style import compare as compare_pages
     from samehand.summary import comparison_lines, comparison_row
 
-    run = _open(run_path) if run_path else None
+    run = open_run(run_path) if run_path else None
     settings = run.settings if run else Settings.preset(preset)
     contents = [_content(run, page) for page in (left, right)]
     found = compare_pages(*contents, settings=settings)
     if form == "jsonl":
         click.echo(comparison_row(found, left, right))
     else:
-        click.echo("\n".join(comparison_lines(found, *contents, top=top, width=_width())))
+        click.echo("\n".join(comparison_lines(found, *contents, top=top, width=terminal_width())))
 
 
 def _content(run: "Run | None", page: str) -> bytes:
@@ -280,20 +237,20 @@ def _content(run: "Run | None", page: str) -> bytes:
 @click.option("--seeds", required=True, type=click.File("r"), help="Known bad URLs, hosts or domains, one a line.")
 @_cut_option
 @click.option("--domains", is_flag=True, help="The domains reached, with their pages, instead of the pages.")
-@_format_options
+@format_options
 def spread(run: str, seeds: Any, cut: float | None, domains: bool, form: str, top: int | None) -> None:
     """From known bad pages to the pages and domains of the same hand, with the path from seed to page."""
     from samehand.summary import domains_of
 
     wanted = [line for line in (line.strip() for line in seeds) if line and not line.startswith("#")]
-    found = _open(run).spread(wanted, cut=cut)
+    found = open_run(run).spread(wanted, cut=cut)
     if domains:
-        _print_rows(domains_of(found), form, top)
+        print_rows(domains_of(found), form, top)
     else:
-        _print_rows(found, form, top, columns=SPREAD_COLUMNS)
+        print_rows(found, form, top, columns=SPREAD_COLUMNS)
     reached = found.num_rows - sum(found.column("is_seed").to_pylist())
     domains_reached = len(set(found.column("domain").to_pylist()))
-    _say(f"{reached} pages on {domains_reached} domains reached; seeds given: {len(wanted)}.")
+    say(f"{reached} pages on {domains_reached} domains reached; seeds given: {len(wanted)}.")
 
 
 @cli.command()
@@ -310,7 +267,7 @@ def status(run: str, form: str) -> None:
 
 
 def _neutral_lines(lines: list[str]) -> str:
-    return "\n".join(_neutral(line) for line in lines)
+    return "\n".join(neutral(line) for line in lines)
 
 
 @cli.command()
@@ -323,7 +280,11 @@ def demo(folder: str, seed: int) -> None:
     files = write_demo(Path(folder), seed=seed)
     for path in (files.crawl, files.nameservers, files.truth):
         click.echo(path)
-    _say(f"Now try: samehand scan {files.crawl} -o {Path(folder) / 'run'}")
+    say(f"Now try: samehand scan {files.crawl} -o {Path(folder) / 'run'}")
+
+
+for command in (lexicon, replicas, match):
+    cli.add_command(command)
 
 
 if __name__ == "__main__":

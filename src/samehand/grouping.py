@@ -20,6 +20,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,16 @@ _FOLD_LEAST = 1 << 20
 """Edges are folded into the forest when there are this many times more of them than rows, and at least so many."""
 
 
+class Comparable(Protocol):
+    """Rows that can be compared: all that chains and centres need to know of what is grouped."""
+
+    def similarities(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Similarity of row left[i] to row right[i]."""
+
+    def centres(self, members: NDArray[np.int64], starts: NDArray[np.int64], sample: int) -> NDArray[np.int64]:
+        """Of the first `sample` members of each group, members[starts[g]:starts[g+1]], the one nearest to them all."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sketches:
     """What is grouped. `equality` joins rows that are too small to compare (0: never); `floor` see `similarity`."""
@@ -41,9 +52,15 @@ class Sketches:
     equality: NDArray[np.uint64]
     floor: int = 1
 
-    def similarity(self, left: int, right: int) -> float:
-        """Estimated similarity of two rows."""
-        return float(graph.similarity(self.values[left], self.values[right], self.floor))
+    def similarities(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Estimated similarities. Rows joined by equality alone are as similar as can be, whatever their few values."""
+        found = graph.similarities_of_pairs(self.values, left, right, self.floor)
+        found[~self.comparable[right] | (left == right)] = 1.0
+        return found
+
+    def centres(self, members: NDArray[np.int64], starts: NDArray[np.int64], sample: int) -> NDArray[np.int64]:
+        """Centres by the estimate."""
+        return graph.find_centres(self.values, members, starts, sample, self.floor)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,7 +174,7 @@ def _join_equal(sketches: Sketches, loose: float) -> tuple[Edges, NDArray[np.int
     firsts = graph.first_equal(sketches.values, hashes, np.argsort(hashes, kind="stable"))
     representatives = np.flatnonzero(sketches.comparable & (firsts == np.arange(firsts.size)))
     twins = np.flatnonzero(sketches.comparable & (firsts != np.arange(firsts.size)))
-    alike = graph.similarities_of_pairs(sketches.values, firsts[twins], twins, sketches.floor)
+    alike = sketches.similarities(firsts[twins], twins)
     small = np.flatnonzero(~sketches.comparable & (sketches.equality != 0))
     _, position, inverse = np.unique(sketches.equality[small], return_index=True, return_inverse=True)
     first_small = small[position[inverse]]
@@ -215,22 +232,22 @@ def cut(forest: Edges, rows: int, threshold: float) -> NDArray[np.int64]:
 
 
 def split_chains(
-    sketches: Sketches, forest: Edges, labels: NDArray[np.int64], *, threshold: float, cohesion: float
+    things: Comparable, forest: Edges, labels: NDArray[np.int64], *, threshold: float, least: float
 ) -> NDArray[np.int64]:
     """Parts what is only chained: the paper's "worms" (figure 3).
 
-    A member stays with its group when its similarity to the group's centre reaches cohesion x threshold. Those that
-    do not are grouped anew among themselves, by the same forest edges, until every group holds together.
+    A member stays with its group when its similarity to the group's centre reaches `least`. Those that do not are
+    grouped anew among themselves, by the same forest edges, until every group holds together.
     """
     labels = labels.copy()
     links = forest.above(threshold)
-    active = _in_groups(labels)
-    while cohesion > 0 and active.size:
-        groups = find_centres(sketches, active, labels[active])
-        away = groups.members[groups.similarities < np.float32(cohesion * threshold)]
+    active = in_groups(labels)
+    while least > 0 and active.size:
+        groups = find_centres(things, active, labels[active])
+        away = groups.members[groups.similarities < np.float32(least)]
         if not away.size:
             break
-        stays = groups.members[groups.similarities >= np.float32(cohesion * threshold)]
+        stays = groups.members[groups.similarities >= np.float32(least)]
         _name_by_smallest(labels, stays)
         is_away = np.zeros(labels.size, np.bool_)
         is_away[away] = True
@@ -238,12 +255,12 @@ def split_chains(
         inner = links[is_away[links[:, 0]] & is_away[links[:, 1]]]
         inner = inner[labels[inner[:, 0]] == labels[inner[:, 1]]]
         labels[away] = graph.components(inner, labels.size)[away]
-        active = away[_in_groups(labels[away])]
+        active = away[in_groups(labels[away])]
     return labels
 
 
-def _in_groups(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Positions of the rows that are not alone."""
+def in_groups(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows that are not alone in their groups."""
     _, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     return np.flatnonzero(sizes[inverse] > 1)
 
@@ -275,7 +292,7 @@ class Groups:
         return np.diff(self.starts)
 
 
-def find_centres(sketches: Sketches, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> Groups:
+def find_centres(things: Comparable, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> Groups:
     """Groups `rows` by their `labels`; finds each group's centre and each member's similarity to it.
 
     The centre is the member nearest to all others, judged on a sample of CENTRE_SAMPLE members that depends on the
@@ -285,12 +302,8 @@ def find_centres(sketches: Sketches, rows: NDArray[np.int64], labels: NDArray[np
     members = rows[order]
     names, starts = np.unique(labels[order], return_index=True)
     bounds = np.append(starts, rows.size).astype(np.int64)
-    centres = graph.find_centres(sketches.values, members, bounds, CENTRE_SAMPLE, sketches.floor)
-    nearest = np.repeat(centres, np.diff(bounds))
-    similarities = graph.similarities_of_pairs(sketches.values, nearest, members, sketches.floor)
-    # Rows joined by equality alone are as similar as can be, whatever their few dimensions say.
-    similarities[~sketches.comparable[members] | (nearest == members)] = 1.0
-    return Groups(names, bounds, members, centres, similarities)
+    centres = things.centres(members, bounds, CENTRE_SAMPLE)
+    return Groups(names, bounds, members, centres, things.similarities(np.repeat(centres, np.diff(bounds)), members))
 
 
 def _shuffled(rows: NDArray[np.int64]) -> NDArray[np.uint64]:

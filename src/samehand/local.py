@@ -1,6 +1,6 @@
-"""The local engine: worker processes on this machine, one unit of work at a time each.
+"""The local engine: worker processes on this machine, one task at a time each.
 
-A worker that dies (killed, out of memory, crashed in a native library) takes only its unit with it: the unit is
+A worker that dies (killed, out of memory, crashed in a native library) takes only its task with it: the task is
 tried once more by a fresh worker and then given up, counted and reported; everything else goes on.
 """
 
@@ -14,35 +14,34 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
-from samehand import pipeline
+from samehand import tasks as running
 from samehand.errors import RunWriteError, SamehandError, SettingsError
 from samehand.grouping import CheckCounts, CheckRule, Edges, ProbePlan, Sketches, find_forest
-from samehand.pipeline import Progress, Tell, UnitOutcome
 from samehand.run import RunFolder
 from samehand.settings import Settings
-from samehand.sources import Unit
+from samehand.tasks import Progress, Task, TaskOutcome, Tell
 
 WORKER = (sys.executable, "-m", "samehand.worker")
 TRIES = 2
-"""How often a unit whose worker died is tried in all."""
+"""How often a task whose worker died is tried in all."""
 
 
 class LocalEngine:
-    """Runs the stages on this machine. One worker, or one unit, needs no second process."""
+    """Runs the stages on this machine. One worker, or one task, needs no second process."""
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers if workers is not None else os.cpu_count() or 1
         if self._workers < 1:
             raise SettingsError(f"workers is {workers}: choose 1 or more.")
 
-    def read(self, folder: RunFolder, units: Sequence[Unit], settings: Settings, tell: Tell) -> Iterator[UnitOutcome]:
-        """Runs `process_unit` on each unit."""
-        workers = min(self._workers, len(units))
+    def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
+        """Runs `process_task` on each task."""
+        workers = min(self._workers, len(tasks))
         if workers > 1:
-            yield from _Pool(folder, settings, tell).run(units, workers)
+            yield from _Pool(folder, settings, tell).run(tasks, workers)
             return
-        for unit in units:
-            yield _run_here(folder, unit, settings, tell)
+        for task in tasks:
+            yield _run_here(folder, task, settings, tell)
 
     def find_forest(
         self, sketches: Sketches, plan: ProbePlan, *, rule: CheckRule, tell: Tell
@@ -55,30 +54,30 @@ class LocalEngine:
         return find_forest(sketches, plan, rule=rule, threads=self._workers, progress=told)
 
 
-def _run_here(folder: RunFolder, unit: Unit, settings: Settings, tell: Tell) -> UnitOutcome:
+def _run_here(folder: RunFolder, task: Task, settings: Settings, tell: Tell) -> TaskOutcome:
     try:
-        return UnitOutcome(unit, pipeline.process_unit(folder, unit, settings, tell))
+        return TaskOutcome(task, running.process_task(folder, task, settings, tell))
     except RunWriteError:
         raise
     except SamehandError as error:
-        return UnitOutcome(unit, failure=str(error))
+        return TaskOutcome(task, failure=str(error))
 
 
 class _Worker:
-    """One worker process and the unit it is at."""
+    """One worker process and the task it is at."""
 
     def __init__(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self.process = subprocess.Popen(
             WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
         )
-        self.unit: Unit | None = None
+        self.task: Task | None = None
         self._heard = b""
 
-    def give(self, unit: Unit, task: dict[str, Any]) -> None:
-        """Hands over a unit. A worker that is dead already is noticed when its output ends."""
-        self.unit = unit
-        request = json.dumps({**task, "unit": unit.as_dict()}) + "\n"
+    def give(self, task: Task, common: dict[str, Any]) -> None:
+        """Hands over a task. A worker that is dead already is noticed when its output ends."""
+        self.task = task
+        request = json.dumps({**common, "unit": task.unit.as_dict(), "wanted": task.wanted}) + "\n"
         with contextlib.suppress(BrokenPipeError):
             self.stdin.write(request.encode())
 
@@ -113,14 +112,14 @@ class _Pool:
     """Keeps workers busy, replaces those that die, and passes on what they say."""
 
     def __init__(self, folder: RunFolder, settings: Settings, tell: Tell) -> None:
-        self._task = {"folder": str(folder.path.resolve()), "settings": settings.as_dict()}
+        self._common = {"folder": str(folder.path.resolve()), "settings": settings.as_dict()}
         self._tell = tell
-        self._waiting: deque[tuple[Unit, int]] = deque()
+        self._waiting: deque[tuple[Task, int]] = deque()
         self._tries: dict[int, int] = {}
         self._selector = selectors.DefaultSelector()
 
-    def run(self, units: Sequence[Unit], workers: int) -> Iterator[UnitOutcome]:
-        self._waiting = deque((unit, 1) for unit in units)
+    def run(self, tasks: Sequence[Task], workers: int) -> Iterator[TaskOutcome]:
+        self._waiting = deque((task, 1) for task in tasks)
         try:
             for _ in range(workers):
                 self._start()
@@ -133,7 +132,7 @@ class _Pool:
             self._selector.close()
 
     def _start(self) -> None:
-        """Starts a worker on the next unit, if there is one."""
+        """Starts a worker on the next task, if there is one."""
         if self._waiting:
             worker = _Worker()
             self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
@@ -143,16 +142,16 @@ class _Pool:
         if not self._waiting:
             self._dismiss(worker)
             return
-        unit, tried = self._waiting.popleft()
-        self._tries[unit.number] = tried
-        worker.give(unit, self._task)
+        task, tried = self._waiting.popleft()
+        self._tries[task.unit.number] = tried
+        worker.give(task, self._common)
 
-    def _listen(self, worker: _Worker) -> Iterator[UnitOutcome]:
+    def _listen(self, worker: _Worker) -> Iterator[TaskOutcome]:
         messages = worker.hear()
-        if worker.unit is None:
+        if worker.task is None:
             return
         if messages is None:
-            yield from self._bury(worker, worker.unit)
+            yield from self._bury(worker, worker.task)
             return
         for kind, content in messages:
             if kind == "progress":
@@ -160,21 +159,21 @@ class _Pool:
             elif kind == "cannot_write":
                 raise RunWriteError(content)
             else:
-                unit = worker.unit
+                task = worker.task
                 self._give_next(worker)
-                yield UnitOutcome(unit, content) if kind == "done" else UnitOutcome(unit, failure=content)
+                yield TaskOutcome(task, content) if kind == "done" else TaskOutcome(task, failure=content)
 
     def _dismiss(self, worker: _Worker) -> int:
         self._selector.unregister(worker.stdout)
         return worker.stop()
 
-    def _bury(self, worker: _Worker, unit: Unit) -> Iterator[UnitOutcome]:
-        """A worker died: its unit is tried again by a fresh one, or given up."""
+    def _bury(self, worker: _Worker, task: Task) -> Iterator[TaskOutcome]:
+        """A worker died: its task is tried again by a fresh one, or given up."""
         code = self._dismiss(worker)
-        tried = self._tries[unit.number]
+        tried = self._tries[task.unit.number]
         if tried < TRIES:
-            self._waiting.appendleft((unit, tried + 1))
+            self._waiting.appendleft((task, tried + 1))
         else:
             what = f"signal {-code}" if code < 0 else f"exit code {code}"
-            yield UnitOutcome(unit, failure=f"the worker reading it died {TRIES} times ({what})")
+            yield TaskOutcome(task, failure=f"the worker reading it died {TRIES} times ({what})")
         self._start()

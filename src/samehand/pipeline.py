@@ -5,72 +5,38 @@ stages run; only the run folder knows where their results stand. What is done ca
 its input and settings, so a scan that is run again does only what is missing.
 """
 
-import contextlib
 import dataclasses
 import itertools
 import os
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
-
-import pyarrow as pa
+from typing import Any, Protocol
 
 from samehand import __version__
 from samehand.errors import InputError, RunMismatchError
 from samehand.grouping import CheckCounts, CheckRule, Edges, ProbePlan, Sketches, plan_probes
-from samehand.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA, Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.page import Reject
 from samehand.ranking import group_style
-from samehand.run import FORMAT, RunFolder, TableWriter, digest_facts
+from samehand.replicas import group_replicas
+from samehand.run import FORMAT, RunFolder, digest_facts
 from samehand.settings import PUBLIC_KEY, Settings
-from samehand.sources import Source, Unit, find_sources, plan_units, read_unit
-from samehand.style import sketches_of, style_batch, style_schema
+from samehand.signals import SIGNALS
+from samehand.sources import Source, Unit, find_sources, plan_units
+from samehand.style import sketches_of
+from samehand.tasks import PAGES, Progress, Task, TaskOutcome, Tell, part_name, progress_of, signal_facts
 
-BATCH_PAGES = 512
-BATCH_BYTES = 16_000_000
-PAGE_ID_BITS = 32
-"""A page_id is (unit number << 32) | row within the unit: later inputs have larger ids, workers play no part."""
-
-CONTENT_SCHEMA = pa.schema([PAGE_SCHEMA.field("page_id"), CONTENT_FIELD])
 _MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a stage is: "plan" says how many units there are, "read" how far one of them is, "group" the probes."""
-
-    stage: str
-    unit: int = 0
-    pages: int = 0
-    rejects: int = 0
-    content_bytes: int = 0
-    share: float = 0.0
-    done: int = 0
-    total: int = 0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnitOutcome:
-    """How one unit ended: its marker's facts, or why there is none."""
-
-    unit: Unit
-    facts: dict[str, Any] | None = None
-    failure: str = ""
-
-
-Tell = Callable[[Progress], None]
 
 
 class Engine(Protocol):
     """Where the stages run. The stage functions are the same for every engine, and so are the results."""
 
-    def read(self, folder: RunFolder, units: Sequence[Unit], settings: Settings, tell: Tell) -> Iterator[UnitOutcome]:
-        """Runs `process_unit` on each unit, in any order."""
+    def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
+        """Runs `process_task` on each task, in any order."""
 
     def find_forest(
         self, sketches: Sketches, plan: ProbePlan, *, rule: CheckRule, tell: Tell
@@ -79,25 +45,46 @@ class Engine(Protocol):
 
 
 def run_scan(
-    inputs: Sequence[str], out: str | os.PathLike[str], *, settings: Settings, engine: Engine, tell: Tell, force: bool
+    inputs: Sequence[str],
+    out: str | os.PathLike[str],
+    *,
+    settings: Settings,
+    engine: Engine,
+    tell: Tell,
+    force: bool,
+    signals: Sequence[str] = ("style",),
 ) -> RunFolder:
-    """Reads, fingerprints, groups and ranks; goes on where an earlier run stopped."""
+    """Reads, computes the signals, groups and ranks; goes on where an earlier run stopped."""
     folder = RunFolder(Path(out))
     with folder.locked():
-        sources, unreadable = find_sources(inputs, spool=folder.path)
+        sources, unreadable = find_sources(inputs, spool=folder.path, profile=settings.profile)
         _begin(folder, sources, unreadable, settings, force)
         folder.clean()
-        failures = _read_all(folder, plan_units(sources, settings.split_bytes), settings, engine, tell)
+        _prepare(folder, signals, settings)
+        failures = _read_all(folder, plan_units(sources, settings.split_bytes), signals, settings, engine, tell)
         folder.clean()  # a worker of a killed scan may have lived on for a moment
         counts = _count_parts(folder, unreadable, failures)
         if not counts["pages"]:
             raise InputError(
                 f"No page was found in {len(sources) + len(unreadable)} inputs: {_describe(counts['reasons'])}. "
-                "Give WARC, WACZ or ARC files, folders of HTML, JSONL or Parquet."
+                f"Give {'mail' if settings.profile == 'mail' else 'WARC, WACZ or ARC files, folders of HTML, JSONL'}."
             )
-        _group(folder, settings, engine, tell)
+        _group_all(folder, signals, settings, engine, tell)
         _finish(folder, counts, failures)
     return folder
+
+
+def add_signal(folder: RunFolder, signal: str, *, settings: Settings, engine: Engine, tell: Tell) -> None:
+    """Computes one more signal of the pages of a run, and its groups."""
+    with folder.locked():
+        folder.clean()
+        _prepare(folder, [signal], settings)
+        done = (folder.marker(path.stem) for path in sorted((folder.path / "done").glob(f"{PAGES}-*.json")))
+        units = [Unit.from_dict(facts["unit"]) for facts in done if facts]
+        failures = _read_all(folder, units, [signal], settings, engine, tell)
+        if failures:
+            raise InputError(f"{failures[0].task.unit.source.name} cannot be read again: {failures[0].failure}.")
+        _group_all(folder, [signal], settings, engine, tell)
 
 
 def _begin(
@@ -138,55 +125,55 @@ def _check_same(folder: RunFolder, facts: dict[str, Any]) -> None:
             )
 
 
-def part_name(number: int) -> str:
-    """Name of a unit's marker."""
-    return f"part-{number:06d}"
-
-
 def _read_all(
-    folder: RunFolder, units: Sequence[Unit], settings: Settings, engine: Engine, tell: Tell
-) -> list[UnitOutcome]:
-    """Runs the units that are not done yet, then those whose split fell inside a record. Returns the failures."""
+    folder: RunFolder,
+    units: Sequence[Unit],
+    signals: Sequence[str],
+    settings: Settings,
+    engine: Engine,
+    tell: Tell,
+) -> list[TaskOutcome]:
+    """Does what is not done yet, then the units whose split fell inside a record. Returns the failures."""
     tell(Progress("plan", total=len(units)))
-    failures: dict[int, UnitOutcome] = {}
-    todo = []
-    for unit in units:
-        facts = _facts_when_done(folder, unit, settings)
-        if facts is None:
-            folder.unmark(part_name(unit.number))
-            todo.append(unit)
-        else:
-            tell(_progress_of(unit, facts))
+    failures: dict[int, TaskOutcome] = {}
+    todo = [task for unit in units if (task := _task_for(folder, unit, signals, settings, tell))]
     while todo:
         for outcome in engine.read(folder, todo, settings, tell):
             if outcome.facts is None:
-                failures[outcome.unit.number] = outcome
-        todo = _misfits(folder, units, failures)
+                failures[outcome.task.unit.number] = outcome
+        todo = [Task(unit, (PAGES, *signals)) for unit in _misfits(folder, units, failures)]
     return [failures[number] for number in sorted(failures)]
 
 
+def _task_for(folder: RunFolder, unit: Unit, signals: Sequence[str], settings: Settings, tell: Tell) -> Task | None:
+    """What is still to be done of a unit. Where its pages are there, its signals are computed of just those."""
+    facts = _facts_when_done(folder, unit, settings)
+    if facts is None:
+        for what in (PAGES, *signals):
+            folder.unmark(part_name(unit.number, what))
+        return Task(unit, (PAGES, *signals))
+    tell(progress_of(unit, facts))
+    done = Unit.from_dict(facts["unit"])
+    missing = tuple(signal for signal in signals if not _signal_is_done(folder, done, signal, settings))
+    return Task(done, missing) if missing else None
+
+
 def _facts_when_done(folder: RunFolder, unit: Unit, settings: Settings) -> dict[str, Any] | None:
-    """The marker of a unit that was done from this input with these settings."""
+    """The marker of a unit whose pages were read from this input with these settings."""
     facts = folder.marker(part_name(unit.number))
-    if facts is None or facts["settings"] != settings.digest("read", "style"):
+    if facts is None or facts["settings"] != settings.digest("read"):
         return None
     done = Unit.from_dict(facts["unit"])
     same = (done.source, done.end) == (unit.source, unit.end) and (done.exact or done.start == unit.start)
     return facts if same else None
 
 
-def _progress_of(unit: Unit, facts: dict[str, Any]) -> Progress:
-    return Progress(
-        "read",
-        unit=unit.number,
-        pages=facts["pages"],
-        rejects=sum(facts["reasons"].values()),
-        content_bytes=facts["content_bytes"],
-        share=1.0,
-    )
+def _signal_is_done(folder: RunFolder, unit: Unit, signal: str, settings: Settings) -> bool:
+    marker = folder.marker(part_name(unit.number, signal))
+    return marker is not None and marker == signal_facts(folder, unit, signal, settings)
 
 
-def _misfits(folder: RunFolder, units: Sequence[Unit], failures: dict[int, UnitOutcome]) -> list[Unit]:
+def _misfits(folder: RunFolder, units: Sequence[Unit], failures: dict[int, TaskOutcome]) -> list[Unit]:
     """The first unit of each source that does not begin where the one before it ended.
 
     A split has to look for the next record; bytes planted inside a page can pass for one. The end of the unit before
@@ -205,117 +192,13 @@ def _misfits(folder: RunFolder, units: Sequence[Unit], failures: dict[int, UnitO
     return list(misfits.values())
 
 
-def process_unit(folder: RunFolder, unit: Unit, settings: Settings, tell: Tell) -> dict[str, Any]:
-    """One unit of work: reads its records, computes their signals, writes its parts, marks it done."""
-    began = time.perf_counter()
-    reading = read_unit(unit, settings)
-    # Signals and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
-    with _PartWriter(folder, unit, settings) as parts, ThreadPoolExecutor(1) as behind:
-        written = behind.submit(_nothing)
-        for pages, rejects in _batched(reading):
-            written.result()
-            tell(parts.progress())
-            written = behind.submit(parts.write, pages, rejects)
-        written.result()
-    facts = {
-        "unit": unit.as_dict(),
-        "settings": settings.digest("read", "style"),
-        "pages": parts.pages,
-        "reasons": dict(sorted(parts.reasons.items())),
-        "damaged": parts.damaged,
-        "content_bytes": parts.content_bytes,
-        "first": reading.first,
-        "stop": reading.stop,
-        "seconds": round(time.perf_counter() - began, 3),
-    }
-    folder.mark_done(part_name(unit.number), facts)
-    tell(_progress_of(unit, facts))
-    return facts
-
-
-def _nothing() -> None:
-    return
-
-
-class _PartWriter:
-    """Writes the parts of one unit, batch by batch, and counts what is in them."""
-
-    def __init__(self, folder: RunFolder, unit: Unit, settings: Settings) -> None:
-        self._unit = unit
-        self._settings = settings
-        schemas = {"pages": PAGE_SCHEMA, "style/fingerprints": style_schema(settings), "rejects": REJECT_SCHEMA}
-        if settings.keep_pages:
-            schemas["content"] = CONTENT_SCHEMA
-        self._writers = {
-            table: TableWriter(folder.part_path(table, unit.number), schema) for table, schema in schemas.items()
-        }
-        self._open = contextlib.ExitStack()
-        self.pages = self.damaged = self.content_bytes = 0
-        self.reasons: Counter[str] = Counter()
-        self._position = unit.start
-
-    def __enter__(self) -> Self:
-        for writer in self._writers.values():
-            self._open.enter_context(writer)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.__exit__(kind, error, trace)
-
-    def write(self, pages: Sequence[Page], rejects: Sequence[Reject]) -> None:
-        """Appends pages, their signals, and rejects."""
-        batch = pages_to_batch(pages, (self._unit.number << PAGE_ID_BITS) + self.pages)
-        tables = {
-            "pages": batch.select(PAGE_SCHEMA.names),
-            "style/fingerprints": style_batch(batch, self._settings),
-            "rejects": rejects_to_batch(rejects),
-        }
-        if self._settings.keep_pages:
-            tables["content"] = batch.select(CONTENT_SCHEMA.names)
-        for table, rows in tables.items():
-            self._writers[table].write_table(pa.Table.from_batches([rows]))
-        self.pages += len(pages)
-        self.content_bytes += sum(len(page.content) for page in pages)
-        self.reasons.update(reject.reason for reject in rejects)
-        self.damaged += sum(reject.damaged for reject in rejects)
-        latest: list[Page | Reject] = [*pages[-1:], *rejects[-1:]]
-        self._position = max([self._position, *(item.warc_record_offset for item in latest)])
-
-    def progress(self) -> Progress:
-        """How far the unit is."""
-        unit = self._unit
-        share = (self._position - unit.start) / max(1, unit.end - unit.start)
-        return Progress(
-            "read", unit.number, self.pages, self.reasons.total(), self.content_bytes, min(max(share, 0.0), 1.0)
-        )
-
-
-def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], list[Reject]]]:
-    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run."""
-    pages: list[Page] = []
-    rejects: list[Reject] = []
-    size = 0
-    for item in reading:
-        if isinstance(item, Page):
-            pages.append(item)
-            size += len(item.content)
-        else:
-            rejects.append(item)
-        if len(pages) >= BATCH_PAGES or size >= BATCH_BYTES or len(rejects) >= 8 * BATCH_PAGES:
-            yield pages, rejects
-            pages, rejects, size = [], [], 0
-    yield pages, rejects
-
-
-def _count_parts(folder: RunFolder, unreadable: Sequence[Reject], failures: Sequence[UnitOutcome]) -> dict[str, Any]:
+def _count_parts(folder: RunFolder, unreadable: Sequence[Reject], failures: Sequence[TaskOutcome]) -> dict[str, Any]:
     """Sums over all markers: what was read, what was rejected and why."""
     reasons = Counter(reject.reason for reject in unreadable)
     pages = content_bytes = 0
     damaged = len(unreadable) + len(failures)
     seconds = 0.0
-    for path in sorted((folder.path / "done").glob("part-*.json")):
+    for path in sorted((folder.path / "done").glob(f"{PAGES}-*.json")):
         facts = folder.marker(path.stem)
         if facts is None:
             continue
@@ -338,34 +221,55 @@ def _describe(reasons: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "there was no record at all"
 
 
-def _group(folder: RunFolder, settings: Settings, engine: Engine, tell: Tell) -> None:
-    """Groups and ranks the fingerprints of all parts, unless that is done for just these."""
-    markers = {path.stem: folder.marker(path.stem) for path in sorted((folder.path / "done").glob("part-*.json"))}
-    parts = {name: {key: facts[key] for key in ("unit", "pages")} for name, facts in markers.items() if facts}
-    source = digest_facts([settings.digest("style", "grouping"), parts])
-    done = folder.marker("style")
+def _prepare(folder: RunFolder, signals: Sequence[str], settings: Settings) -> None:
+    for signal in signals:
+        SIGNALS[signal].prepare(folder, settings)
+
+
+def _group_all(folder: RunFolder, signals: Sequence[str], settings: Settings, engine: Engine, tell: Tell) -> None:
+    """Groups what is not grouped yet: styles first, because replicas say what kind of clusters they are."""
+    if "style" in signals:
+        _grouped_once(folder, "style", settings, lambda: _group_styles(folder, settings, engine, tell))
+    if "replica" in signals or folder.marker("replica"):
+        _grouped_once(folder, "replica", settings, lambda: group_replicas(folder, settings))
+
+
+def _grouped_once(folder: RunFolder, signal: str, settings: Settings, group: Callable[[], dict[str, Any]]) -> None:
+    """Runs `group` unless that is done for just these parts and settings, and marks it done with what it found."""
+    markers = sorted((folder.path / "done").glob(f"{signal}-*.json"))
+    parts = {path.stem: folder.marker(path.stem) for path in markers}
+    source = digest_facts(
+        [settings.digest(signal, "grouping"), parts, folder.marker("style") if signal != "style" else None]
+    )
+    done = folder.marker(signal)
     if done is not None and done["source"] == source:
         return
-    folder.unmark("style")
+    folder.unmark(signal)
     began = time.perf_counter()
+    facts = group()
+    folder.mark_done(signal, {"source": source, "facts": facts | {"seconds": round(time.perf_counter() - began, 3)}})
+
+
+def _group_styles(folder: RunFolder, settings: Settings, engine: Engine, tell: Tell) -> dict[str, Any]:
     sketches = sketches_of(folder.read_parts("style/fingerprints"), settings)
     plan = probe_plan(settings)
-    rule = CheckRule(
+    forest, counts = engine.find_forest(sketches, plan, rule=check_rule(settings), tell=tell)
+    return {
+        **dataclasses.asdict(counts),
+        **group_style(folder, sketches, forest, settings),
+        "miss_loose": plan.miss(settings.loose),
+        "miss_tight": plan.miss(settings.tight),
+    }
+
+
+def check_rule(settings: Settings) -> CheckRule:
+    """How pairs of fingerprints within a bucket are checked."""
+    return CheckRule(
         loose=settings.loose,
         tight=settings.tight,
         full_check=settings.full_check,
         max_leaders=settings.max_leaders,
     )
-    forest, counts = engine.find_forest(sketches, plan, rule=rule, tell=tell)
-    found = group_style(folder, sketches, forest, settings)
-    facts = {
-        **dataclasses.asdict(counts),
-        **found,
-        "miss_loose": plan.miss(settings.loose),
-        "miss_tight": plan.miss(settings.tight),
-        "seconds": round(time.perf_counter() - began, 3),
-    }
-    folder.mark_done("style", {"source": source, "facts": facts})
 
 
 def probe_plan(settings: Settings) -> ProbePlan:
@@ -379,12 +283,12 @@ def probe_plan(settings: Settings) -> ProbePlan:
     )
 
 
-def _finish(folder: RunFolder, counts: dict[str, Any], failures: Sequence[UnitOutcome]) -> None:
-    style = folder.marker("style") or {"facts": {}}
+def _finish(folder: RunFolder, counts: dict[str, Any], failures: Sequence[TaskOutcome]) -> None:
     manifest = folder.manifest()
-    manifest["stages"] = {"read": counts, "style": style["facts"]}
+    grouped = {signal: marker["facts"] for signal in SIGNALS if (marker := folder.marker(signal))}
+    manifest["stages"] = {"read": counts, **grouped}
     manifest["failures"] = [
-        {"input": outcome.unit.source.name, "start": outcome.unit.start, "reason": outcome.failure}
+        {"input": outcome.task.unit.source.name, "start": outcome.task.unit.start, "reason": outcome.failure}
         for outcome in failures
     ]
     manifest["state"] = "done"

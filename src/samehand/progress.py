@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from samehand.pipeline import Progress
+from samehand.tasks import Progress
 
 LINE_SECONDS = 30.0
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.grouping import Edges, Groups, Sketches, cut, find_centres, split_chains
+from samehand.grouping import Edges, Groups, Sketches, cut, find_centres, in_groups, split_chains
 from samehand.run import RunFolder
 from samehand.settings import Settings
 
@@ -39,13 +39,12 @@ def group_style(folder: RunFolder, sketches: Sketches, forest: Edges, settings: 
 def cluster_labels(sketches: Sketches, forest: Edges, threshold: float, settings: Settings) -> NDArray[np.int64]:
     """Clusters at `threshold`: components of the forest, without what is only chained to them."""
     labels = cut(forest, len(sketches.values), threshold)
-    return split_chains(sketches, forest, labels, threshold=threshold, cohesion=settings.cohesion)
+    return split_chains(sketches, forest, labels, threshold=threshold, least=settings.cohesion * threshold)
 
 
 def find_grouped(sketches: Sketches, labels: NDArray[np.int64]) -> Groups:
     """The groups of two rows and more."""
-    _, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    rows = np.flatnonzero(sizes[inverse] > 1)
+    rows = in_groups(labels)
     return find_centres(sketches, rows, labels[rows])
 
 
@@ -73,8 +72,7 @@ def _members_table(
     page_ids = pages.column("page_id").to_numpy()
     similarities = np.ones(len(page_ids), np.float32)
     similarities[clusters.members] = clusters.similarities
-    _, inverse, sizes = np.unique(families, return_inverse=True, return_counts=True)
-    rows = np.flatnonzero(sizes[inverse] > 1)
+    rows = in_groups(families)
     return pa.table(
         {
             "url": pages.column("url").take(pa.array(rows)),

@@ -14,6 +14,9 @@ from samehand.errors import SettingsError
 
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
+PROFILES = ("web", "mail")
+CHOICES = {"estimator": ESTIMATORS, "profile": PROFILES}
+"""Settings that are one of a few words."""
 
 
 def _setting(default: Any, group: str, help_text: str) -> Any:
@@ -24,6 +27,7 @@ def _setting(default: Any, group: str, help_text: str) -> Any:
 class Settings:
     """What a scan does and how. Frozen: a run has one, and keeps it in run.json."""
 
+    profile: str = _setting("web", "read", "What the inputs hold: web pages, or mail (.eml, mbox, Maildir).")
     max_page_bytes: int = _setting(10_000_000, "read", "Longest page in decoded bytes; a longer one is cut and marked.")
     max_ratio: int = _setting(
         200, "read", "Reject a page that unpacks to more than this many times its size (and 1 MB)."
@@ -51,6 +55,18 @@ class Settings:
     full_check: int = _setting(64, "grouping", "Buckets up to this size check all pairs, larger ones leaders only.")
     max_leaders: int = _setting(64, "grouping", "Leaders a large bucket compares with; hits of this cap are counted.")
 
+    lexicons: int = _setting(10, "replica", "Randomised lexicons beside the original one (the paper's K).")
+    lexicon_keep: float = _setting(2 / 3, "replica", "Largest share of the words a randomised lexicon keeps.")
+    lexicon_keep_least: float = _setting(1 / 32, "replica", "Smallest such share; lexicons are spread between the two.")
+    lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.")
+    min_words: int = _setting(5, "replica", "Documents of fewer distinct words are skipped, and counted.")
+    min_overlap: int = _setting(4, "replica", "Fewest words of a lexicon that make a signature.")
+    min_overlap_share: float = _setting(
+        0.1, "replica", "Below this share of its words a document takes rarer ones too."
+    )
+    replica_cosine: float = _setting(0.8, "replica", "Cosine of their words that makes two candidates near replicas.")
+    replica_weakest: float = _setting(0.7, "replica", "Least cosine of a member to the centre of its group.")
+
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
@@ -58,8 +74,11 @@ class Settings:
                 raise SettingsError(f"{name} is {value}: choose a value from {low} to {high}.")
         if self.dimensions & (self.dimensions - 1):
             raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
-        if self.estimator not in ESTIMATORS:
-            raise SettingsError(f"estimator is {self.estimator!r}: choose one of {', '.join(ESTIMATORS)}.")
+        for name, words in CHOICES.items():
+            if getattr(self, name) not in words:
+                raise SettingsError(f"{name} is {getattr(self, name)!r}: choose one of {', '.join(words)}.")
+        if self.lexicon_keep_least > self.lexicon_keep:
+            raise SettingsError("lexicon_keep_least is above lexicon_keep: give the smaller share first.")
         if self.loose > self.tight:
             raise SettingsError(f"loose ({self.loose}) is above tight ({self.tight}): families hold clusters.")
         if self.probes * self.probe_dimensions > self.dimensions * self.dimensions:
@@ -109,6 +128,15 @@ _RANGES: dict[str, tuple[float, float]] = {
     "probe_dimensions": (1, 16),
     "full_check": (2, 4096),
     "max_leaders": (1, 4096),
+    "lexicons": (0, 30),
+    "lexicon_keep": (0.001, 0.999),
+    "lexicon_keep_least": (0.001, 0.999),
+    "lexicon_seed": (0, 1 << 62),
+    "min_words": (1, 1000),
+    "min_overlap": (1, 1000),
+    "min_overlap_share": (0.0, 1.0),
+    "replica_cosine": (0.1, 1.0),
+    "replica_weakest": (0.0, 1.0),
 }
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -123,6 +151,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "tight": 35 / 128,
         "cohesion": 0.0,
         "probes": 20,
+        # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
+        "lexicon_keep_least": 2 / 3,
+        "min_overlap": 5,
     },
 }
 

@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from samehand.answers import Likeness, Run
-from samehand.pipeline import part_name, probe_plan
+from samehand.pipeline import probe_plan
 from samehand.report import layout, neutral
 from samehand.run import RunFolder
 from samehand.settings import Settings
 from samehand.sources import Source, plan_units
 from samehand.style import Comparison
+from samehand.tasks import part_name
 
 _HOSTS_SHOWN = 10
 _EXCERPT = 60

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from samehand.errors import RunWriteError, SamehandError
-from samehand.pipeline import Progress, process_unit
 from samehand.run import RunFolder
 from samehand.settings import Settings
 from samehand.sources import Unit
+from samehand.tasks import Progress, Task, process_task
 
 _TELL_SECONDS = 0.2
 
@@ -29,19 +29,19 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides what an interrupt means
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not break the protocol
-    tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin, tasks), daemon=True).start()
+    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin, requests), daemon=True).start()
     while True:
-        _serve(tasks.get(), answers)
+        _serve(requests.get(), answers)
 
 
-def _listen(requests: IO[str], tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
-    for line in requests:
-        tasks.put(json.loads(line))
+def _listen(lines: IO[str], requests: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    for line in lines:
+        requests.put(json.loads(line))
     os._exit(0)  # the engine is gone: whatever is half written has no marker and will be done again
 
 
-def _serve(task: dict[str, Any], answers: IO[str]) -> None:
+def _serve(request: dict[str, Any], answers: IO[str]) -> None:
     last_told = 0.0
 
     def send(kind: str, content: object) -> None:
@@ -54,9 +54,10 @@ def _serve(task: dict[str, Any], answers: IO[str]) -> None:
             last_told = time.monotonic()
             send("progress", dataclasses.asdict(progress))
 
-    folder, unit = RunFolder(Path(task["folder"])), Unit.from_dict(task["unit"])
+    folder = RunFolder(Path(request["folder"]))
+    task = Task(Unit.from_dict(request["unit"]), tuple(request["wanted"]))
     try:
-        send("done", process_unit(folder, unit, Settings.from_dict(task["settings"]), tell))
+        send("done", process_task(folder, task, Settings.from_dict(request["settings"]), tell))
     except RunWriteError as error:
         send("cannot_write", str(error))
     except SamehandError as error:

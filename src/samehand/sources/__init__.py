@@ -9,6 +9,7 @@ in `samehand.sources.reasons`); nothing that is read raises an exception, loops,
     unit      Source, Unit, Reading           find, plan   inputs to sources to units
     warc      WARC and ARC records            wacz         WARCs in a zip file
     files     folders and HTML files          tables       JSONL and Parquet
+    mail      messages, with mime             mailboxes    messages as Pages
     fast      gzip WARCs at full speed        records, packed, members, frames, heads    archives with care
     http      responses                       coding, charset, body                      bodies to pages
 """
@@ -20,6 +21,7 @@ from samehand.page import Page
 from samehand.settings import Settings
 from samehand.sources.files import find_folder_page, find_html_page, read_folder, read_html
 from samehand.sources.find import find_sources
+from samehand.sources.mailboxes import find_mail, read_mail
 from samehand.sources.plan import plan_units
 from samehand.sources.reasons import UNREADABLE_FILE, reject, text_of
 from samehand.sources.tables import find_jsonl_page, find_parquet_page, read_jsonl, read_parquet
@@ -37,6 +39,7 @@ _READERS = {
     "html": read_html,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
+    "mail": read_mail,
 }
 
 
@@ -78,6 +81,8 @@ def _find(source: Source, warc_filename: str, *, offset: int, settings: Settings
         return find_jsonl_page(source, offset, settings=settings)
     if source.kind == "parquet":
         return find_parquet_page(source, offset, settings=settings)
+    if source.kind == "mail":
+        return find_mail(source, warc_filename, settings=settings)
     if source.kind == "folder":
         return find_folder_page(source, warc_filename, settings=settings)
     return find_html_page(source, settings)

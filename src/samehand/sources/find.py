@@ -31,11 +31,14 @@ _EDGE = 1 << 20
 _JSON_ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
 
-def find_sources(inputs: Sequence[str], *, spool: Path | None = None) -> tuple[list[Source], list[Reject]]:
+def find_sources(
+    inputs: Sequence[str], *, spool: Path | None = None, profile: str = "web"
+) -> tuple[list[Source], list[Reject]]:
     """The sources that `inputs` name, in that order, each once; and the inputs that cannot be read.
 
     An input is a file, a folder, a glob pattern, `@file` (a list, one input a line) or `-` (standard input, which is
-    copied to `spool`, since its pages must be found again). What does not exist raises UsageError.
+    copied to `spool`, since its pages must be found again). What does not exist raises UsageError. With the profile
+    "mail" every input is a mailbox.
     """
     sources: list[Source] = []
     rejects: list[Reject] = []
@@ -45,7 +48,7 @@ def find_sources(inputs: Sequence[str], *, spool: Path | None = None) -> tuple[l
         if real in seen:
             continue
         seen.add(real)
-        found = _source_of(name, os.path.abspath(path))
+        found = _source_of(name, os.path.abspath(path), profile)
         if isinstance(found, Source):
             sources.append(found)
         else:
@@ -106,7 +109,7 @@ def _spooled(spool: Path | None) -> str:
     return str(target)
 
 
-def _source_of(given: str, path: str) -> Source | Reject:
+def _source_of(given: str, path: str, profile: str) -> Source | Reject:
     name = clean_name(given)
     try:
         found = os.stat(path)
@@ -114,19 +117,20 @@ def _source_of(given: str, path: str) -> Source | Reject:
             entries = top_level(path)
             if not entries:
                 return reject(name, 0, reason=EMPTY_FILE, detail="a folder with nothing in it")
-            return Source(name, path, "folder", 0, _digest(b"\0".join(map(os.fsencode, entries))))
+            kind = "mail" if profile == "mail" else "folder"
+            return Source(name, path, kind, 0, _digest(b"\0".join(map(os.fsencode, entries))))
         if not stat.S_ISREG(found.st_mode):
             return reject(name, 0, reason=UNKNOWN_FORMAT, detail="not a regular file: pipe it in and read it as -")
-        return _source_of_file(name, path, found.st_size)
+        return _source_of_file(name, path, found.st_size, profile)
     except OSError as error:
         return reject(name, 0, reason=UNREADABLE_FILE, detail=text_of(error))
 
 
-def _source_of_file(name: str, path: str, size: int) -> Source | Reject:
+def _source_of_file(name: str, path: str, size: int, profile: str) -> Source | Reject:
     if size == 0:
         return reject(name, 0, reason=EMPTY_FILE)
     with open(path, "rb") as file:
-        kind = _kind_of(file, path, size)
+        kind = "mail" if profile == "mail" else _kind_of(file, path, size)
         if kind is None:
             return reject(name, 0, reason=UNKNOWN_FORMAT, size=size, detail=f"starts with {_start_of(file)!r}")
         return Source(name, path, kind, size, _digest_of(file, size))

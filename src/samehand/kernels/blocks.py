@@ -1,0 +1,141 @@
+"""Blocks of 32 bytes at once, for kernels that look for the next byte of some kind.
+
+Such a byte is often near but never where it was last time: a loop that looks byte by byte ends on a branch that the
+processor mispredicts. A block is compared in two instructions and the place of the first hit is computed. LLVM makes
+them for whatever vectors the machine has; that bytes go from low to high is true wherever numba runs.
+
+`pointer` lends an array's memory without its reference count, which numba would raise and lower, atomically, in every
+small function that is handed an array. It is only good while the array lives: take it from an argument. Nothing
+checks where it points, so whoever reads or writes blocks makes room for BLOCK bytes more.
+"""
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending
+from numpy.typing import NDArray
+
+BLOCK = 32
+
+# What follows is written for the compiler, whose types say nothing to whoever calls the compiled function.
+_intrinsic: Any = extending.intrinsic
+_types: Any = nb.types
+
+_BYTE, _INDEX, _WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_VECTOR = ir.VectorType(_BYTE, BLOCK)
+_UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
+_FIRST_EVERYWHERE = ir.Constant(ir.VectorType(_INDEX, BLOCK), [0] * BLOCK)
+_SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_TOPS = np.uint64(0x8080808080808080)
+_FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)
+_AFTER_Z = np.uint64(0x2525252525252525)
+_ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
+
+
+@_intrinsic
+def pointer(_typing: Any, array: Any) -> Any:
+    """The memory of a contiguous array, to be indexed like the array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return _types.CPointer(array.dtype)(array), generate
+
+
+@_intrinsic
+def equal_bits(_typing: Any, source: Any, _position: Any, _byte: Any) -> Any:
+    """Bit i is set where byte i of the block at `position` equals `byte`."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return _bits_where(builder, "==", arguments)
+
+    return _types.uint64(source, _types.uint64, _types.uint8), generate
+
+
+@_intrinsic
+def at_most_bits(_typing: Any, source: Any, _position: Any, _byte: Any) -> Any:
+    """Bit i is set where byte i of the block at `position` is `byte` or less."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return _bits_where(builder, "<=", arguments)
+
+    return _types.uint64(source, _types.uint64, _types.uint8), generate
+
+
+def _bits_where(builder: Any, comparison: str, arguments: Any) -> Any:
+    source, position, byte = arguments
+    only_first = builder.insert_element(_UNDEFINED, byte, ir.Constant(_INDEX, 0))
+    everywhere = builder.shuffle_vector(only_first, _UNDEFINED, _FIRST_EVERYWHERE)
+    hits = builder.icmp_unsigned(comparison, _load(builder, source, position, _VECTOR), everywhere)
+    return builder.zext(builder.bitcast(hits, ir.IntType(BLOCK)), _WORD)
+
+
+def _load(builder: Any, source: Any, position: Any, kind: Any) -> Any:
+    loaded = builder.load(builder.bitcast(builder.gep(source, [position]), kind.as_pointer()))
+    loaded.align = 1
+    return loaded
+
+
+@_intrinsic
+def copy_block(_typing: Any, source: Any, _position: Any, target: Any, _length: Any) -> Any:
+    """Copies the block at source[position] to target[length]."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        source_value, position, target_value, length = arguments
+        block = _load(builder, source_value, position, _VECTOR)
+        place = builder.bitcast(builder.gep(target_value, [length]), _VECTOR.as_pointer())
+        builder.store(block, place).align = 1
+        return context.get_dummy_value()
+
+    return _types.void(source, _types.uint64, target, _types.uint64), generate
+
+
+@_intrinsic
+def word_at(_typing: Any, source: Any, _position: Any) -> Any:
+    """The eight bytes at `position`, the first one lowest."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return _load(builder, arguments[0], arguments[1], _WORD)
+
+    return _types.uint64(source, _types.uint64), generate
+
+
+@_intrinsic
+def first_bit(_typing: Any, _bits: Any) -> Any:
+    """The place of the lowest bit that is set; 64 if none is."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return _types.uint64(_types.uint64), generate
+
+
+@nb.njit(cache=True, nogil=True)
+def lower_word(word: np.uint64) -> np.uint64:
+    """Eight bytes with A to Z in lower case."""
+    low = word & _SEVENS
+    upper = ~word & ((low + _FROM_A) ^ (low + _AFTER_Z)) & _TOPS
+    return word | (upper >> _TWO)
+
+
+@nb.njit(cache=True, nogil=True)
+def first_word(source: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
+    """The first eight bytes of a name in lower case, the first one lowest, zeros after its end."""
+    word: np.uint64 = lower_word(word_at(source, start))
+    if length < _EIGHT:
+        word &= (_ONE << (length * _EIGHT)) - _ONE
+    return word
+
+
+@nb.njit(cache=True, nogil=True)
+def find_byte(source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, byte: np.uint8) -> np.uint64:
+    """The first place of `byte` from `position` on, `stop` if there is none before."""
+    while position < stop:
+        bits = equal_bits(source, position, byte)
+        if bits:
+            found: np.uint64 = position + first_bit(bits)
+            return min(found, stop)
+        position += np.uint64(BLOCK)
+    return stop

@@ -1,0 +1,78 @@
+"""Hosts of links: from the raw values of href attributes to one 64-bit number for each host.
+
+Numbers instead of names: whether two pages point at the same host is all that is ever asked. Relative links have none.
+"""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+_OFFSET = np.uint64(0xCBF29CE484222325)
+_PRIME = np.uint64(0x100000001B3)
+_MIX = np.uint64(0xFF51AFD7ED558CCD)
+
+
+@nb.njit(cache=True, nogil=True)
+def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    """FNV-1a of the lower-cased host at `start`, which ends at a slash, colon, question mark, number sign or blank."""
+    state = _OFFSET
+    for position in range(start, end):
+        byte = data[position]
+        if byte in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) or byte <= 0x20:
+            break
+        if byte == 0x40:  # what stood before an @ was no host
+            state = _OFFSET
+            continue
+        if 0x41 <= byte <= 0x5A:
+            byte += np.uint8(0x20)
+        state = (state ^ np.uint64(byte)) * _PRIME
+    if state == _OFFSET:
+        return np.uint64(0)
+    state = (state ^ (state >> np.uint64(32))) * _MIX
+    return state ^ (state >> np.uint64(29))
+
+
+@nb.njit(cache=True, nogil=True)
+def _host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
+    """Where the host of an absolute address begins (http://, https:// or //); -1 where there is none."""
+    while start < end and data[start] <= 0x20:
+        start += 1
+    at = start
+    scheme = b"https"
+    while at < end and at - start < 5 and (data[at] | 0x20) == scheme[at - start]:
+        at += 1
+    if at > start and not (at - start >= 4 and at < end and data[at] == 0x3A):
+        return -1
+    at += at > start  # the colon
+    if at + 2 < end and data[at] == 0x2F and data[at + 1] == 0x2F:
+        return at + 2
+    return -1
+
+
+@nb.njit(cache=True, nogil=True)
+def link_hosts(
+    data: NDArray[np.uint8],
+    page_starts: NDArray[np.int64],
+    link_offsets: NDArray[np.int64],
+    link_starts: NDArray[np.int64],
+    link_lengths: NDArray[np.int64],
+) -> NDArray[np.uint64]:
+    """The host of each link, 0 for relative ones. Links of page i are those from link_offsets[i] on."""
+    hosts = np.zeros(link_starts.size, np.uint64)
+    for page in range(page_starts.size):
+        for link in range(link_offsets[page], link_offsets[page + 1]):
+            start = page_starts[page] + link_starts[link]
+            end = start + link_lengths[link]
+            begin = _host_start(data, start, end)
+            if begin >= 0:
+                hosts[link] = _hash_host(data, begin, end)
+    return hosts
+
+
+@nb.njit(cache=True, nogil=True)
+def hash_hosts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The same number for host names that lie end to end."""
+    hosts = np.zeros(offsets.size - 1, np.uint64)
+    for host in range(offsets.size - 1):
+        hosts[host] = _hash_host(data, offsets[host], offsets[host + 1])
+    return hosts

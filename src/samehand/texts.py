@@ -1,0 +1,144 @@
+"""What the replica commands do: learn lexicons, add near replicas to a run, match a stream of mail with prototypes."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from samehand.errors import InputError, UsageError
+from samehand.lexicon import Lexicon, WordCounts
+from samehand.local import LocalEngine
+from samehand.markup import visible_text
+from samehand.page import Page, Reject
+from samehand.pipeline import add_signal, run_scan
+from samehand.replica import Prototypes, replica_batch
+from samehand.run import RunFolder
+from samehand.settings import Settings
+from samehand.signals import SHIPPED_LEXICON, signer_of, use_lexicon
+from samehand.sources import Source, Unit, find_sources, plan_units, read_unit
+from samehand.sources.mail import Mail, read_mailbox, read_stream
+from samehand.tasks import Tell
+
+_BATCH = 500
+
+
+def is_run(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a run folder at `path`."""
+    return RunFolder(Path(path)).manifest_path.is_file()
+
+
+def learn_lexicon(inputs: Sequence[str], *, profile: str, low: float, high: float) -> Lexicon:
+    """The lexicon of a run's pages, or of what inputs hold; `profile` says whether that is mail."""
+    counts = WordCounts()
+    for texts in _in_batches(_texts_of(inputs, profile)):
+        counts.add(pa.array(texts, pa.large_binary()))
+    return counts.lexicon(", ".join(inputs), low=low, high=high)
+
+
+def _texts_of(inputs: Sequence[str], profile: str) -> Iterator[bytes]:
+    for unit, settings in _units_of(inputs, profile):
+        for item in read_unit(unit, settings):
+            if isinstance(item, Page):
+                yield item.content if settings.profile == "mail" else visible_text(item.content).encode()
+
+
+def _units_of(inputs: Sequence[str], profile: str) -> Iterator[tuple[Unit, Settings]]:
+    """The units of work behind inputs; a run folder stands for the inputs it was made from."""
+    for given in inputs:
+        if is_run(given):
+            folder = RunFolder.open(given)
+            settings = folder.settings()
+            sources = [Source.from_dict(stored) for stored in folder.manifest()["inputs"]]
+        else:
+            settings = Settings(profile=profile)
+            sources, unreadable = find_sources([given], profile=profile)
+            if not sources:
+                raise InputError(f"Nothing can be read in {given}: {unreadable[0].reason if unreadable else 'empty'}.")
+        yield from ((unit, settings) for unit in plan_units(sources, settings.split_bytes))
+
+
+def _in_batches(items: Iterable[bytes]) -> Iterator[list[bytes]]:
+    waiting = iter(items)
+    while batch := list(islice(waiting, _BATCH)):
+        yield batch
+
+
+def compute_replicas(
+    target: str,
+    out: str | None,
+    *,
+    settings: Settings,
+    lexicon: Path | None,
+    workers: int | None,
+    progress: Tell,
+) -> Path:
+    """Near replicas of a run, or of other inputs with `out` for a run folder; returns the run folder's path."""
+    engine = LocalEngine(workers)
+    if is_run(target):
+        folder = RunFolder.open(target)
+        settings = Settings.from_dict(folder.settings().as_dict() | {"lexicons": settings.lexicons})
+        _choose(folder, lexicon)
+        folder.save_manifest(folder.manifest() | {"settings": _public(settings)})
+        add_signal(folder, "replica", settings=settings, engine=engine, tell=progress)
+        return folder.path
+    if out is None:
+        raise UsageError(f"{target} is not a run folder. To find replicas in other inputs, name a run folder with -o.")
+    folder = RunFolder(Path(out))
+    _choose(folder, lexicon)
+    run_scan([target], out, settings=settings, engine=engine, tell=progress, force=False, signals=("replica",))
+    return folder.path
+
+
+def _choose(folder: RunFolder, lexicon: Path | None) -> None:
+    if lexicon is not None:
+        use_lexicon(folder, lexicon)
+
+
+def _public(settings: Settings) -> dict[str, Any]:
+    return {name: value for name, value in settings.as_dict().items() if name != "key"}
+
+
+def matched_stream(
+    prototypes: str, stream: BinaryIO, *, lexicon: Path | None, settings: Settings, form: str
+) -> Iterator[str]:
+    """A line for each message of the stream, as soon as its end is seen: its place, and the prototype it matches."""
+    signer = signer_of(lexicon or SHIPPED_LEXICON, settings)
+    known = [item for item in read_mailbox(prototypes, prototypes, settings) if isinstance(item, Mail)]
+    if not known:
+        raise InputError(f"There is no mail in {prototypes}: give a folder of messages, an mbox or an .eml file.")
+    index = Prototypes(
+        pa.Table.from_batches([replica_batch(_texts(known), signer)]), signer, min_cosine=settings.replica_cosine
+    )
+    names = ["message", "status", "prototype", "lexicon", "cosine"]
+    if form == "csv":
+        yield _csv_line(names)
+    for item in read_stream(stream, "stdin", settings):
+        row = [item.place if isinstance(item, Mail) else item.warc_filename, *_matched(item, index, known)]
+        yield _csv_line(row) if form == "csv" else json.dumps(dict(zip(names, row, strict=True))) + "\n"
+
+
+def _texts(mails: Sequence[Mail]) -> pa.RecordBatch:
+    ids = pa.array(range(len(mails)), pa.int64())
+    return pa.record_batch([ids, pa.array([mail.text for mail in mails], pa.large_binary())], names=["page_id", "text"])
+
+
+def _matched(item: Mail | Reject, index: Prototypes, known: Sequence[Mail]) -> list[Any]:
+    """status, prototype, lexicon, cosine; what is unreadable matches nothing, with its reason for a status."""
+    if isinstance(item, Reject):
+        return [item.reason, None, None, None]
+    row = index.match(_texts([item])).to_pylist()[0]
+    prototype = known[row["prototype_id"]].place if row["prototype_id"] is not None else None
+    cosine = round(row["cosine"], 4) if row["cosine"] is not None else None
+    return [row["status"], prototype, row["lexicon"], cosine]
+
+
+def _csv_line(row: Sequence[Any]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(row)
+    return out.getvalue()

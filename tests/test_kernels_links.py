@@ -1,0 +1,56 @@
+"""Hosts of links: equal to what a readable pattern finds, and the same number for the same host."""
+
+import re
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samehand.kernels.links import hash_hosts, link_hosts
+
+_ABSOLUTE = re.compile(rb"[\x00-\x20]*(?:https?:)?//(.*)\Z", re.IGNORECASE | re.DOTALL)
+_END = re.compile(rb"[/:?#\\\x00-\x20]")
+PIECES = [
+    b"http:",
+    b"https:",
+    b"HTTP:",
+    b"//",
+    b"/",
+    b"a.example",
+    b"B.example",
+    b"user@",
+    b":80",
+    b" ",
+    b"?q",
+    b"h",
+    b"",
+]
+
+
+def host_in(href: bytes) -> bytes:
+    """The host an address names, lower-cased; nothing for relative ones."""
+    found = _ABSOLUTE.match(href)
+    return _END.split(found[1], maxsplit=1)[0].rpartition(b"@")[2].lower() if found else b""
+
+
+def number_of(host: bytes) -> int:
+    return int(hash_hosts(np.frombuffer(host, np.uint8), np.array([0, len(host)]))[0])
+
+
+def number_in(href: bytes) -> int:
+    arrays = (np.array([0, 1]), np.array([0]), np.array([len(href)]))
+    return int(link_hosts(np.frombuffer(href, np.uint8), np.array([0]), *arrays)[0])
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=7).map(b"".join))
+def test_host_of_a_link_equals_the_pattern(href: bytes) -> None:
+    host = host_in(href)
+    assert number_in(href) == (number_of(host) if host else 0)
+
+
+def test_the_same_host_in_other_dress_is_the_same_number() -> None:
+    same = [b"http://a.example/x", b"HTTPS://A.EXAMPLE", b"//a.example?q", b" http://u@a.example:80/"]
+    assert {number_in(href) for href in same} == {number_of(b"a.example")}
+    assert number_of(b"b.example") != number_of(b"a.example")
+    for relative in (b"/x", b"x.html", b"mailto:a@b.example", b"#f", b"", b"http:", b"javascript:x//y"):
+        assert number_in(relative) == 0

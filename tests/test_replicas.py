@@ -1,0 +1,205 @@
+"""Near replicas on the spine: groups and classes of the demo, added later or at once, from mail, by filter."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import samehand
+from samehand.demo import DemoFiles
+from samehand.settings import Settings
+
+Command = Callable[..., "tuple[int, str, str]"]
+CLASSES = {"forum": "Template", "farm": "Link farm", "mirror": "Mirror", "copy": "Copy/Paste", "parked": "Template"}
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
+
+
+@pytest.fixture(scope="module")
+def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    out = tmp_path_factory.mktemp("both") / "run"
+    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "replica"))
+
+
+def truth(demo: DemoFiles) -> dict[str, dict[str, str]]:
+    with demo.truth.open(newline="") as handle:
+        return {row["url"]: row for row in csv.DictReader(handle)}
+
+
+def test_clusters_of_the_demo_get_their_right_classes(demo: DemoFiles, run: samehand.Run) -> None:
+    kinds = {url: row["kind"] for url, row in truth(demo).items()}
+    wrong = [
+        (row["centre_url"], row["class"], row["same_text"], row["same_path"], row["inner_links"])
+        for row in run.clusters().to_pylist()
+        if row["domains"] > 1 and row["class"] != CLASSES.get(kinds[row["centre_url"]], "Template")
+    ]
+    assert wrong == []
+    found = Counter(row["class"] for row in run.clusters().to_pylist())
+    assert set(found) == {"Template", "Link farm", "Mirror", "Copy/Paste"}
+
+
+def test_same_template_with_other_content_is_no_replica(demo: DemoFiles, run: samehand.Run) -> None:
+    rows = truth(demo)
+    grouped = run.replica_members().to_pylist()
+    assert not [row["url"] for row in grouped if rows[row["url"]]["kind"] in ("forum", "honest", "markov")]
+
+
+def test_mirrors_and_copies_are_found_whole(demo: DemoFiles, run: samehand.Run) -> None:
+    groups = {row["url"]: row["group_id"] for row in run.replica_members().to_pylist()}
+    by_label: dict[str, set[int | None]] = {}
+    for url, row in truth(demo).items():
+        if row["group"]:
+            by_label.setdefault(row["group"], set()).add(groups.get(url))
+    assert all(len(found) == 1 and None not in found for found in by_label.values())
+    assert len({next(iter(found)) for found in by_label.values()}) == len(by_label)
+
+
+def test_every_grouped_document_once_with_its_evidence(run: samehand.Run) -> None:
+    members = run.replica_members()
+    assert members.column_names[:3] == ["url", "page_id", "group_id"]
+    ids = members.column("page_id").to_pylist()
+    assert len(ids) == len(set(ids))
+    assert min(members.column("linked_cosine").to_pylist()) >= 0.8
+    for group in run.replicas().to_pylist():
+        inside = run.replica_members(group["group_id"])
+        assert inside.num_rows == group["documents"]
+        assert min(inside.column("cosine").to_pylist()) == pytest.approx(group["weakest_cosine"])
+        assert group["weakest_cosine"] >= 0.7
+
+
+def test_added_later_is_the_same_as_at_once(
+    demo: DemoFiles, run: samehand.Run, tmp_path: Path, samehand_command: Command
+) -> None:
+    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    ended = samehand_command("replicas", tmp_path / "run", "--workers", "1")
+    assert ended.code == 0
+    assert tables(tmp_path / "run") == tables(run.folder.path)
+    assert "class" in samehand_command("clusters", tmp_path / "run").out.splitlines()[0]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path, workers: int) -> None:
+    settings = Settings(split_bytes=200_000)
+    for name, count in (("one", 1), ("many", workers + 1)):
+        samehand.scan(str(demo.crawl), tmp_path / name, settings=settings, workers=count, signals=("style", "replica"))
+    assert tables(tmp_path / "one") == tables(tmp_path / "many")
+
+
+def test_other_thresholds_keep_the_classes_up_to_date(demo: DemoFiles, tmp_path: Path) -> None:
+    for tight in (0.6, 0.9):
+        run = samehand.scan(
+            str(demo.crawl), tmp_path / "run", settings=Settings(tight=tight), workers=1, signals=("style", "replica")
+        )
+        assert None not in run.clusters().column("class").to_pylist()
+
+
+def test_replicas_in_every_form(run: samehand.Run, samehand_command: Command) -> None:
+    path = run.folder.path
+    groups = [json.loads(line) for line in samehand_command("replicas", path, "--format", "jsonl").out.splitlines()]
+    assert [row["documents"] for row in groups] == sorted((row["documents"] for row in groups), reverse=True)
+    members = samehand_command("replicas", path, "--members", "--format", "csv").out
+    assert len(list(csv.DictReader(io.StringIO(members)))) == sum(row["documents"] for row in groups)
+    one = samehand_command("replicas", path, "--group", str(groups[2]["group_id"]))
+    assert "shared:" in one.out
+    assert "only in the farthest:" in one.out
+    assert samehand_command("replicas", path, "--group", "99999999").code == 2
+    assert samehand_command("replicas", path.parent / "nothing").code == 2
+
+
+def test_lexicon_from_a_run_serves_another(
+    demo: DemoFiles, run: samehand.Run, tmp_path: Path, samehand_command: Command
+) -> None:
+    ended = samehand_command("lexicon", "learn", run.folder.path, "-o", tmp_path / "own.lexicon")
+    assert ended.code == 0
+    assert "words with nidf 0.2 to 0.8" in ended.out
+    assert "typical:" in ended.out
+    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    used = samehand_command("replicas", tmp_path / "run", "--lexicon", tmp_path / "own.lexicon", "--workers", "1")
+    assert used.code == 0
+    (tmp_path / "broken.lexicon").write_bytes(b"PAR1 nothing")
+    refused = samehand_command("replicas", tmp_path / "run", "--lexicon", tmp_path / "broken.lexicon")
+    assert (refused.code, "not a whole lexicon" in refused.err) == (2, True)
+
+
+LETTER = """account balance transfer bank confidential partner million dollars urgent reply business proposal
+minister foreign contract government payment honest family security company deposit release documents assistance"""
+WORDS = LETTER.split()
+
+
+def message(number: int, words: list[str]) -> bytes:
+    return b"From a@b Mon Jan  1 00:00:00 2026\nSubject: offer %d\n\n%s\n\n" % (number, " ".join(words).encode())
+
+
+def mailbox(count: int) -> bytes:
+    """Every third message is the known letter with a word changed, the others talk about something else."""
+    letters = []
+    for number in range(count):
+        if number % 3 == 0:
+            letters.append(message(number, [*WORDS[:-1], "changed", f"words{chr(97 + number % 26)}here"]))
+        else:
+            letters.append(
+                message(number, [f"topic{chr(97 + (number * 7 + i) % 26)}thing{chr(97 + i)}" for i in range(20)])
+            )
+    return b"".join(letters)
+
+
+def test_replicas_in_mail(tmp_path: Path, samehand_command: Command) -> None:
+    (tmp_path / "box.mbox").write_bytes(mailbox(30))
+    ended = samehand_command("replicas", tmp_path / "box.mbox", "--profile", "mail", "-o", tmp_path / "run")
+    assert ended.code == 0
+    run = samehand.open_run(tmp_path / "run")
+    assert run.replicas().to_pylist()[0]["documents"] == 10
+    places = run.replica_members(run.replicas().to_pylist()[0]["group_id"]).column("url").to_pylist()
+    assert str(tmp_path / "box.mbox#1") in places
+    assert run.content(places[0]).startswith(b"offer ")
+    again = samehand_command("replicas", tmp_path / "run")
+    assert again.out == ended.out
+
+
+def test_match_answers_each_message_as_it_comes(tmp_path: Path) -> None:
+    """The answer to the first message is there before the second has been sent."""
+    (tmp_path / "known").mkdir()
+    (tmp_path / "known" / "letter.eml").write_bytes(b"Subject: offer\n\n" + " ".join(WORDS).encode())
+    command = [
+        sys.executable,
+        "-m",
+        "samehand.cli",
+        "match",
+        "--prototypes",
+        str(tmp_path / "known"),
+        "--format",
+        "jsonl",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(message(0, WORDS) + b"From c@d Mon Jan  1 00:00:00 2026\nSubject: x\n\n")
+        first = json.loads(process.stdout.readline())
+        process.stdin.write(b"quite other words stand here today\n")
+        process.stdin.close()
+        second = json.loads(process.stdout.readline())
+        assert process.wait() == 0
+    assert (first["message"], first["prototype"]) == ("stdin#1", str(tmp_path / "known" / "letter.eml"))
+    assert first["cosine"] > 0.9
+    assert second["prototype"] is None
+
+
+def test_match_of_many_messages_and_a_closed_pipe(tmp_path: Path) -> None:
+    (tmp_path / "known.eml").write_bytes(b"Subject: offer\n\n" + " ".join(WORDS).encode())
+    (tmp_path / "stream.mbox").write_bytes(mailbox(2000))
+    command = f"{sys.executable} -m samehand.cli match --prototypes {tmp_path}/known.eml < {tmp_path}/stream.mbox"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == 2000
+    assert sum(bool(row["prototype"]) for row in rows) == 667
+    closed = subprocess.run(["bash", "-c", command + " | head -2"], capture_output=True, text=True, check=False)
+    assert "Traceback" not in closed.stderr
+    assert len(closed.stdout.splitlines()) == 2
