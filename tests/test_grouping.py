@@ -109,6 +109,7 @@ def test_similarity_equals_reference(left: list[list[int]], right: list[list[int
     for a, b in zip(left, right, strict=False):
         found = graph.similarity(np.array(a, np.uint32), np.array(b, np.uint32), floor)
         assert found == pytest.approx(reference.similarity(a, b, floor))
+        assert graph.row_similarity(np.array([a, b], np.uint32), 0, 1, floor) == found
 
 
 @given(sketch_rows(), st.sampled_from([0.0, 0.5, 0.7, 1.0]))

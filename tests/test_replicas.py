@@ -114,6 +114,24 @@ def test_replicas_in_every_form(run: samehand.Run, samehand_command: Command) ->
     assert samehand_command("replicas", path.parent / "nothing").code == 2
 
 
+def test_show_tells_the_class_and_its_reasons(run: samehand.Run, samehand_command: Command) -> None:
+    mirror = next(row for row in run.clusters().to_pylist() if row["class"] == "Mirror")
+    shown = samehand_command("show", run.folder.path, mirror["cluster_id"]).out
+    assert "class Mirror: 100% of the pages have their text on another host too" in shown
+
+
+def test_lexicon_from_text_files(tmp_path: Path, samehand_command: Command) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_text(" ".join(WORDS[number % 5 :]))
+    (tmp_path / "book.txt").write_text("chapter and verse about something else entirely " * 3000)
+    inputs = sorted(tmp_path.glob("*.txt"))
+    ended = samehand_command("lexicon", "learn", *inputs, "-o", tmp_path / "own.lexicon")
+    assert ended.code == 0
+    assert int(ended.out.split()[0]) > 20
+    empty = samehand_command("lexicon", "learn", tmp_path / "0.txt", "-o", tmp_path / "one.lexicon")
+    assert (empty.code, "larger collection" in empty.err) == (2, True)
+
+
 def test_lexicon_from_a_run_serves_another(
     demo: DemoFiles, run: samehand.Run, tmp_path: Path, samehand_command: Command
 ) -> None:

@@ -36,7 +36,7 @@ def lexicon() -> None:
 @click.option("--low", type=float, default=0.2, show_default=True, help="Least nidf of a word: 0 is in every document.")
 @click.option("--high", type=float, default=None, help="Highest nidf.  [default: 0.8; mail: 0.3]")
 def learn(inputs: tuple[str, ...], out: str, profile: str, low: float, high: float | None) -> None:
-    """Learn a lexicon from INPUTS: a run folder, or whatever a scan reads, or mail."""
+    """Learn a lexicon from INPUTS: a run folder, text files (.txt), whatever a scan reads, or mail."""
     from samehand.texts import learn_lexicon
 
     ends = {"web": 0.8, "mail": 0.3}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from samehand.answers import Likeness, Run
 from samehand.pipeline import probe_plan
@@ -58,10 +59,25 @@ def cluster_summary(run: Run, cluster_id: int, members: pa.Table) -> list[str]:
         f"mean similarity {mean:.2f}",
         f"hosts: {most}{more}",
     ]
+    lines += _class_line(run, cluster_id)
     link = run.weakest_link(members.column("page_id").to_numpy())
     if link is not None:
         lines.append(f"weakest link {link.similarity:.2f}: {link.left_url} - {link.right_url}")
     return lines
+
+
+def _class_line(run: Run, cluster_id: int) -> list[str]:
+    """The class of a cluster and the figures that led there, once replicas were computed."""
+    clusters = run.clusters()
+    if "class" not in clusters.column_names:
+        return []
+    found = clusters.filter(pc.equal(clusters.column("cluster_id"), cluster_id)).to_pylist()
+    return [
+        f"class {row['class']}: {row['same_text']:.0%} of the pages have their text on another host too, "
+        f"{row['same_path']:.0%} of those under the same path; "
+        f"{row['inner_links']:.0%} of the hosts a page links to are in the cluster"
+        for row in found
+    ]
 
 
 def likeness_summary(found: Likeness, examples: int, width: int | None) -> list[str]:

@@ -20,8 +20,8 @@ from samehand.settings import Settings
 from samehand.signals import SIGNALS
 from samehand.sources import Unit, read_unit
 
-BATCH_PAGES = 512
-BATCH_BYTES = 16_000_000
+BATCH_PAGES = 2048
+BATCH_BYTES = 48_000_000
 PAGES = "pages"
 """Name of what a task writes besides signals: pages and rejects."""
 

@@ -26,6 +26,7 @@ from samehand.sources.mail import Mail, read_mailbox, read_stream
 from samehand.tasks import Tell
 
 _BATCH = 500
+_LONG_TEXT, _PAGE_OF_TEXT = 64_000, 4_000
 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
@@ -42,10 +43,28 @@ def learn_lexicon(inputs: Sequence[str], *, profile: str, low: float, high: floa
 
 
 def _texts_of(inputs: Sequence[str], profile: str) -> Iterator[bytes]:
-    for unit, settings in _units_of(inputs, profile):
+    others = []
+    for given in inputs:
+        if given.lower().endswith(".txt") and Path(given).is_file():
+            yield from _documents_in(Path(given))
+        else:
+            others.append(given)
+    for unit, settings in _units_of(others, profile):
         for item in read_unit(unit, settings):
             if isinstance(item, Page):
                 yield item.content if settings.profile == "mail" else visible_text(item.content).encode()
+
+
+def _documents_in(path: Path) -> Iterator[bytes]:
+    """A text file is one document; a long one, such as a book, is cut into documents of about a page."""
+    with path.open("rb") as file:
+        first = file.read(_LONG_TEXT)
+        if len(first) < _LONG_TEXT:
+            yield first
+            return
+        file.seek(0)
+        while piece := file.read(_PAGE_OF_TEXT):
+            yield piece
 
 
 def _units_of(inputs: Sequence[str], profile: str) -> Iterator[tuple[Unit, Settings]]:

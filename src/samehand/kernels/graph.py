@@ -32,6 +32,20 @@ def similarity(left: NDArray[np.uint32], right: NDArray[np.uint32], floor: int) 
 
 
 @nb.njit(cache=True, nogil=True)
+def row_similarity(values: NDArray[np.uint32], left: np.int64 | int, right: np.int64 | int, floor: int) -> np.float32:
+    """`similarity` of two rows. Indexing the table is a third faster than taking its rows as arrays first."""
+    first, second = np.uint64(left), np.uint64(right)
+    equal = np.int32(0)
+    both_empty = np.int32(0)
+    for dimension in range(np.uint64(values.shape[1])):
+        a, b = values[first, dimension], values[second, dimension]
+        equal += np.int32(a == b)
+        both_empty += np.int32((a & b) == _EMPTY)
+    filled = values.shape[1] - both_empty
+    return np.float32(equal - both_empty) / np.float32(filled if filled > floor else floor)
+
+
+@nb.njit(cache=True, nogil=True)
 def similarities_to(
     values: NDArray[np.uint32], rows: NDArray[np.int64], sketch: NDArray[np.uint32], floor: int
 ) -> NDArray[np.float32]:
@@ -188,7 +202,7 @@ def _check_all(
         # outside[1:left_out + 1] are the rows not in the tree; the slot of the one chosen is filled from the end.
         chosen = 1
         for slot in range(1, left_out + 1):
-            found = similarity(values[newest], values[outside[slot]], floor)
+            found = row_similarity(values, newest, outside[slot], floor)
             if found > best[slot]:
                 best[slot], nearest[slot] = found, newest
             if best[slot] > best[chosen]:
@@ -221,7 +235,7 @@ def _check_leaders(
         row = _row_at(rows, bucket[position])
         best, best_leader = np.float32(-1.0), np.int64(-1)
         for leader in range(led):
-            found = similarity(values[leaders[leader]], values[row], floor)
+            found = row_similarity(values, leaders[leader], row, floor)
             if found > best:
                 best, best_leader = found, leaders[leader]
         counts[2] += led
@@ -287,7 +301,7 @@ def find_centres(
         sums[: chosen.size] = 0.0
         for right in range(1, chosen.size):
             for left in range(right):
-                found = np.float64(similarity(values[chosen[left]], values[chosen[right]], floor))
+                found = np.float64(row_similarity(values, chosen[left], chosen[right], floor))
                 sums[left] += found
                 sums[right] += found
         best = 0
@@ -306,5 +320,5 @@ def similarities_of_pairs(
     """Similarity of row left[i] to row right[i]."""
     result = np.empty(left.size, np.float32)
     for position in range(left.size):
-        result[position] = similarity(values[left[position]], values[right[position]], floor)
+        result[position] = row_similarity(values, left[position], right[position], floor)
     return result
