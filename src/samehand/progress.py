@@ -20,7 +20,8 @@ class ProgressDisplay:
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self._units: dict[int, Progress] = {}
         self._planned = 0
-        self._began = self._last_line = time.monotonic()
+        self._began = self._stage_began = self._last_line = time.monotonic()
+        self._stage = ""
         self._quiet = quiet
         self._verbose = verbose and not quiet
         self._bars: Bars | None = None
@@ -68,6 +69,8 @@ class ProgressDisplay:
     def _show(self, progress: Progress) -> None:
         done, total, counts = self._state(progress)
         stage = "grouping" if progress.stage == "group" else "reading"
+        if stage != self._stage:
+            self._stage, self._stage_began = stage, time.monotonic()
         if self._bars is not None:
             self._bars.update(self._task, description=stage, completed=done, total=total, counts=counts)
         elif not self._quiet and time.monotonic() - self._last_line >= LINE_SECONDS:
@@ -87,5 +90,5 @@ class ProgressDisplay:
     def _time_left(self, share: float) -> str:
         if not share:
             return ""
-        seconds = (time.monotonic() - self._began) * (1 - share) / share
+        seconds = (time.monotonic() - self._stage_began) * (1 - share) / share
         return f", about {seconds / 60:.0f} min left"
