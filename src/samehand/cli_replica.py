@@ -75,8 +75,11 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
         path = compute_replicas(
             target,
             out,
-            settings=Settings(profile=options["profile"], lexicons=options["lexicons"]),
-            lexicon=Path(options["lexicon_path"]) if options["lexicon_path"] else None,
+            settings=Settings(
+                profile=options["profile"],
+                lexicons=options["lexicons"],
+                lexicon=str(Path(options["lexicon_path"]).resolve()) if options["lexicon_path"] else "",
+            ),
             workers=options["workers"],
             progress=progress,
         )

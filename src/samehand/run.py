@@ -34,7 +34,6 @@ FORMAT = 1
 """Version of the folder's layout; a run of another format is refused."""
 
 TEMPORARY = ".writing"
-PARTS = ("pages", "rejects", "style/fingerprints")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class RunFolder:
     def clear(self) -> None:
         """Removes everything samehand wrote, and nothing else."""
         with writing(self.path):
-            for name in ("pages", "rejects", "style", "done", "content"):
+            for name in ("pages", "rejects", "style", "replica", "done", "content"):
                 shutil.rmtree(self.path / name, ignore_errors=True)
             for name in ("run.json", "key"):
                 (self.path / name).unlink(missing_ok=True)

@@ -55,6 +55,7 @@ class Settings:
     full_check: int = _setting(64, "grouping", "Buckets up to this size check all pairs, larger ones leaders only.")
     max_leaders: int = _setting(64, "grouping", "Leaders a large bucket compares with; hits of this cap are counted.")
 
+    lexicon: str = _setting("", "replica", "Lexicon file that near replicas are judged by; empty for the shipped one.")
     lexicons: int = _setting(10, "replica", "Randomised lexicons beside the original one (the paper's K).")
     lexicon_keep: float = _setting(2 / 3, "replica", "Largest share of the words a randomised lexicon keeps.")
     lexicon_keep_least: float = _setting(1 / 32, "replica", "Smallest such share; lexicons are spread between the two.")

@@ -85,9 +85,10 @@ class ReplicaSignal:
     table = "replica/signatures"
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:
-        """The lexicon stands in the run folder; the shipped one where no other was chosen."""
-        if not (folder.path / LEXICON).is_file():
-            use_lexicon(folder, SHIPPED_LEXICON)
+        """Copies the lexicon into the run folder, so that the run needs no other file from then on."""
+        is_there = (folder.path / LEXICON).is_file()
+        if not is_there or Path(settings.lexicon or SHIPPED_LEXICON).is_file():
+            _copy_lexicon(Path(settings.lexicon or SHIPPED_LEXICON), folder)
 
     def made_with(self, folder: RunFolder, settings: Settings) -> str:
         """The replica settings and the lexicon."""
@@ -98,12 +99,14 @@ class ReplicaSignal:
         return ReplicaStage(folder, settings)
 
 
-def use_lexicon(folder: RunFolder, path: Path) -> None:
-    """Makes `path` the lexicon of a run."""
+def _copy_lexicon(path: Path, folder: RunFolder) -> None:
     Lexicon.load(path)  # a file that is none is refused before anything is replaced
+    target = folder.path / LEXICON
     with writing(folder.path):
-        (folder.path / LEXICON).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder.path / LEXICON)
+        if target.is_file() and target.read_bytes() == path.read_bytes():
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
 
 
 def _file_digest(path: Path) -> str:

@@ -20,7 +20,7 @@ from samehand.pipeline import add_signal, run_scan
 from samehand.replica import Prototypes, replica_batch
 from samehand.run import RunFolder
 from samehand.settings import Settings
-from samehand.signals import SHIPPED_LEXICON, signer_of, use_lexicon
+from samehand.signals import SHIPPED_LEXICON, signer_of
 from samehand.sources import Source, Unit, find_sources, plan_units, read_unit
 from samehand.sources.mail import Mail, read_mailbox, read_stream
 from samehand.tasks import Tell
@@ -93,7 +93,6 @@ def compute_replicas(
     out: str | None,
     *,
     settings: Settings,
-    lexicon: Path | None,
     workers: int | None,
     progress: Tell,
 ) -> Path:
@@ -101,22 +100,15 @@ def compute_replicas(
     engine = LocalEngine(workers)
     if is_run(target):
         folder = RunFolder.open(target)
-        settings = Settings.from_dict(folder.settings().as_dict() | {"lexicons": settings.lexicons})
-        _choose(folder, lexicon)
+        chosen = {"lexicons": settings.lexicons} | ({"lexicon": settings.lexicon} if settings.lexicon else {})
+        settings = Settings.from_dict(folder.settings().as_dict() | chosen)
         folder.save_manifest(folder.manifest() | {"settings": _public(settings)})
         add_signal(folder, "replica", settings=settings, engine=engine, tell=progress)
         return folder.path
     if out is None:
         raise UsageError(f"{target} is not a run folder. To find replicas in other inputs, name a run folder with -o.")
-    folder = RunFolder(Path(out))
-    _choose(folder, lexicon)
     run_scan([target], out, settings=settings, engine=engine, tell=progress, force=False, signals=("replica",))
-    return folder.path
-
-
-def _choose(folder: RunFolder, lexicon: Path | None) -> None:
-    if lexicon is not None:
-        use_lexicon(folder, lexicon)
+    return Path(out)
 
 
 def _public(settings: Settings) -> dict[str, Any]:
