@@ -114,6 +114,25 @@ def test_replicas_in_every_form(run: samehand.Run, samehand_command: Command) ->
     assert samehand_command("replicas", path.parent / "nothing").code == 2
 
 
+def test_letters_count_whatever_the_charset(tmp_path: Path) -> None:
+    """The same Russian page in three charsets, one of them not named; and a French one in windows-1252, unnamed."""
+    russian = "<title>Банк</title><p>счёт перевод деньги договор партнёр министр компания"
+    french = "<p>créé élève forêt hôtel naïveté garçon protégé événement"
+    pages = {
+        "a/1.html": f"<meta charset=windows-1251>{russian}".encode("windows-1251"),
+        "b/1.html": f"<meta charset=koi8-r>{russian}".encode("koi8-r"),
+        "c/1.html": russian.encode(),
+        "d/1.html": french.encode("windows-1252"),
+        "e/1.html": french.encode(),
+    }
+    for name, content in pages.items():
+        (tmp_path / "crawl" / name).parent.mkdir(parents=True)
+        (tmp_path / "crawl" / name).write_bytes(b"<html>" + content)
+    run = samehand.scan(str(tmp_path / "crawl"), tmp_path / "run", workers=1, signals=("style", "replica"))
+    groups = {row["url"]: row["group_id"] for row in run.replica_members().to_pylist()}
+    assert groups == {f"http://{host}/1.html": 0 if host in "abc" else 3 for host in "abcde"}
+
+
 def test_show_tells_the_class_and_its_reasons(run: samehand.Run, samehand_command: Command) -> None:
     mirror = next(row for row in run.clusters().to_pylist() if row["class"] == "Mirror")
     shown = samehand_command("show", run.folder.path, mirror["cluster_id"]).out

@@ -107,9 +107,33 @@ def test_a_slice_of_a_batch_gives_the_rows_of_the_slice() -> None:
     assert sliced.to_pylist() == style.style_batch(whole, Settings()).to_pylist()[1:]
 
 
+def parked(domain: str, words: int) -> bytes:
+    links = "".join(f"<li><a href='/?k={n}'>word</a></li>" for n in range(words))
+    text = f"<title>{domain}</title><h1>{domain.capitalize()}</h1><p>Buy <a href='//sale.example/{domain}'>it</a>!</p>"
+    return f"<!doctype html><script>var d='{domain}';</script>{text}<ul>{links}</ul>".encode()
+
+
+@pytest.mark.parametrize("limit", [0, 8_192])
+def test_the_name_of_its_own_host_is_content(limit: int) -> None:
+    """One template under names with and without hyphens and dots: the same noise once the names are left out."""
+    domains = ["bluewater.com", "my-blue-water.co.uk", "old.blue.water.org.uk"]
+    batch = pa.record_batch(
+        {
+            "page_id": pa.array([0, 1, 2], pa.int64()),
+            "url_host_name": [f"www.{domain}" for domain in domains],
+            "url_host_private_domain": [None, *domains[1:]],
+            "content": pa.array([parked(domain, 6) for domain in domains], pa.large_binary()),
+        }
+    )
+    rows = style.style_batch(batch, Settings(own_name_bytes=limit)).to_pylist()
+    assert (len({row["noise_digest"] for row in rows}) == 1) == (limit > 0)
+    assert (len({row["fingerprint"] for row in rows}) == 1) == (limit > 0)
+
+
 def test_what_small_pages_must_have_in_common() -> None:
     frame = (
-        b"<html><head><title>%s</title></head><frameset rows='100%%,*'><frame src='http://a/?d=%s'></frameset></html>"
+        b"<html><head><title>%s</title></head><frameset rows='100%%,*' border='0'>"
+        b"<frame src='http://a/?d=%s' scrolling='auto'></frameset></html>"
     )
     lander = b"<script>location='/lander'</script>"
     rows = style.style_batch(

@@ -35,7 +35,7 @@ from samehand.replicas import REPLICA_GROUPS, REPLICA_MEMBERS
 from samehand.run import RunFolder
 from samehand.settings import Settings
 from samehand.sources import Source, read_page
-from samehand.sources.charset import to_ascii_compatible
+from samehand.sources.charset import as_utf8, to_ascii_compatible
 from samehand.style import fingerprint, sketches_of
 
 _MEMBER_PAGE_COLUMNS = ["page_id", "url", "url_host_name", "url_host_private_domain"]
@@ -135,7 +135,10 @@ class Run:
 
     def _text(self, page_id: int) -> bytes:
         content = self.content(page_id)
-        return content if self.settings.profile == "mail" else visible_text(content).encode()
+        if self.settings.profile == "mail":
+            return content
+        charset = self.pages(["content_charset"]).column("content_charset")[self.row_of(page_id)].as_py()
+        return visible_text(as_utf8(content, charset)).encode()
 
     def weakest_link(self, page_ids: NDArray[np.int64]) -> Link | None:
         """The weakest of the links that hold these pages together; None when no link joins them directly."""

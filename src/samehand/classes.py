@@ -62,15 +62,15 @@ def _members_by_cluster(
     wanted = members.filter(pc.is_in(members.column("cluster_id"), clusters.column("cluster_id").combine_chunks()))
     rows = np.searchsorted(pages.column("page_id").to_numpy(), wanted.column("page_id").to_numpy())
     chosen = pages.take(pa.array(rows))
-    hosts = pc.fill_null(chosen.column("url_host_name"), "")
-    numbers = hash_hosts(*page_buffers(pa.concat_arrays(hosts.cast(pa.large_binary()).chunks)))
+    hosts = pc.fill_null(chosen.column("url_host_name"), "").to_pylist()
+    numbers = hash_hosts(*page_buffers(pa.array([host.encode() for host in hosts], pa.large_binary())))
     groups = dict(zip(replicas.column("page_id").to_pylist(), replicas.column("group_id").to_pylist(), strict=True))
     found: dict[int, list[_Member]] = defaultdict(list)
     for cluster, page_id, url, host, number, targets in zip(
         wanted.column("cluster_id").to_pylist(),
         wanted.column("page_id").to_pylist(),
         chosen.column("url").to_pylist(),
-        hosts.to_pylist(),
+        hosts,
         numbers.tolist(),
         links.column("link_hosts").take(pa.array(rows)).to_pylist(),
         strict=True,

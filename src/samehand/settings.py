@@ -41,8 +41,9 @@ class Settings:
     fold_spaces: bool = _setting(True, "style", "Make each run of white space in the noise one blank.")
     key: str = _setting(PUBLIC_KEY, "style", "Key of the rolling hash: keep one of your own secret from spammers.")
     estimator: str = _setting("filled", "style", "Divide matches by dimensions filled in either page, or as the paper.")
+    own_name_bytes: int = _setting(8_192, "style", "Pages up to this long leave out the dots of their own host name.")
     min_filled: int = _setting(48, "style", "Pages with fewer filled dimensions are grouped by equal noise and tags.")
-    min_punctuation: int = _setting(12, "style", "Such pages with less noise, tags and blanks aside, by equal bytes.")
+    min_punctuation: int = _setting(16, "style", "Such pages with less noise, tags and blanks aside, by equal bytes.")
 
     loose: float = _setting(0.16, "grouping", "Similarity that makes a family: pages of the same software.")
     tight: float = _setting(0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.")
@@ -119,6 +120,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "split_bytes": (1_000, 1 << 50),
     "part_bytes": (2, 63),
     "dimensions": (16, 4096),
+    "own_name_bytes": (0, 1 << 30),
     "min_filled": (0, 4096),
     "min_punctuation": (1, 4096),
     "loose": (0.01, 1.0),
@@ -147,6 +149,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "part_bytes": 32,
         "fold_spaces": False,
         "estimator": "paper",
+        "own_name_bytes": 0,
         "min_filled": 0,
         "loose": 35 / 128,
         "tight": 35 / 128,

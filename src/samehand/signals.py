@@ -19,6 +19,7 @@ from samehand.markup import Markup, parse_pages
 from samehand.replica import Signer, replica_batch, replica_schema
 from samehand.run import RunFolder, writing
 from samehand.settings import Settings
+from samehand.sources.charset import as_utf8
 from samehand.style import page_buffers, style_batch, style_schema
 
 LEXICON = "replica/lexicon.parquet"
@@ -146,14 +147,24 @@ class ReplicaStage:
 
     def batch(self, pages: pa.RecordBatch) -> pa.RecordBatch:
         """Signatures."""
-        data, offsets = page_buffers(pages.column("content"))
+        content = pages.column("content") if self._is_text else _in_utf8(pages)
+        data, offsets = page_buffers(content)
         found = None if self._is_text else parse_pages(data, offsets)
-        text = pages.column("content") if found is None else _as_binary(found.text, found.text_offsets)
+        text = content if found is None else _as_binary(found.text, found.text_offsets)
         texts = pa.record_batch([pages.column("page_id"), text], names=["page_id", "text"])
         signed = replica_batch(texts, self._signer)
         flags = np.zeros(pages.num_rows, np.uint8) if found is None else found.flags
         links = _link_lists(data, offsets, found)
         return pa.record_batch([*signed.columns, links, pa.array(flags)], schema=self.schema)
+
+
+def _in_utf8(pages: pa.RecordBatch) -> pa.LargeBinaryArray:
+    """The pages' content with their letters as UTF-8; the column itself where nothing had to change."""
+    contents = pages.column("content").to_pylist()
+    changed = [as_utf8(*page) for page in zip(contents, pages.column("content_charset").to_pylist(), strict=True)]
+    if all(after is before for after, before in zip(changed, contents, strict=True)):
+        return pages.column("content")
+    return pa.array(changed, pa.large_binary())
 
 
 def _as_binary(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeBinaryArray:

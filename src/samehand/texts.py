@@ -22,6 +22,7 @@ from samehand.run import RunFolder
 from samehand.settings import Settings
 from samehand.signals import SHIPPED_LEXICON, signer_of
 from samehand.sources import Source, Unit, find_sources, plan_units, read_unit
+from samehand.sources.charset import as_utf8
 from samehand.sources.mail import Mail, read_mailbox, read_stream
 from samehand.tasks import Tell
 
@@ -52,7 +53,8 @@ def _texts_of(inputs: Sequence[str], profile: str) -> Iterator[bytes]:
     for unit, settings in _units_of(others, profile):
         for item in read_unit(unit, settings):
             if isinstance(item, Page):
-                yield item.content if settings.profile == "mail" else visible_text(item.content).encode()
+                page = item.content if settings.profile == "mail" else as_utf8(item.content, item.content_charset)
+                yield page if settings.profile == "mail" else visible_text(page).encode()
 
 
 def _documents_in(path: Path) -> Iterator[bytes]:

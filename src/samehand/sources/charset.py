@@ -81,6 +81,21 @@ _TRANSCODED: Final = {
     "ISO-2022-KR": "iso2022_kr",
     "Johab": "johab",
 }
+# Charsets that `to_ascii_compatible` leaves as they are, by the names it gives. All others are UTF-8 when it is done.
+_SAME_IN_PYTHON: Final = (
+    "IBM866 KOI8-R KOI8-U EUC-JP ISO-8859-2 ISO-8859-3 ISO-8859-4 ISO-8859-5 ISO-8859-6 ISO-8859-7 ISO-8859-8 "
+    "ISO-8859-10 ISO-8859-13 ISO-8859-14 ISO-8859-15 ISO-8859-16 windows-1250 windows-1251 windows-1252 windows-1253 "
+    "windows-1254 windows-1255 windows-1256 windows-1257 windows-1258"
+)
+SINGLE_BYTE_CODECS: Final = {
+    **{name: name.lower() for name in _SAME_IN_PYTHON.split()},
+    "ISO-8859-8-I": "iso-8859-8",
+    "macintosh": "mac_roman",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac_cyrillic",
+    "x-user-defined": "iso-8859-1",
+}
+
 _WIDE: Final = {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be", "UTF-32LE": "utf-32-le", "UTF-32BE": "utf-32-be"}
 
 # UTF-32LE before UTF-16LE, whose mark is the start of its own.
@@ -115,6 +130,22 @@ def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, st
         return (_transcode(content, _WIDE[wide]), wide) if wide else (content, None)
     codec = _TRANSCODED.get(name)
     return (_transcode(content, codec) if codec else content), name
+
+
+def as_utf8(content: bytes, name: str | None) -> bytes:
+    """An ASCII compatible page as UTF-8, for those who want its letters. `name` is its charset, if known.
+
+    A page that names none and is not valid UTF-8 is windows-1252, as for browsers.
+    """
+    if content.isascii():
+        return content
+    codec = SINGLE_BYTE_CODECS.get(name or "")
+    if codec is None and name is None:
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError:
+            codec = "windows-1252"
+    return content.decode(codec, "replace").encode("utf-8", "replace") if codec else content
 
 
 def charset_name(label: str) -> str | None:

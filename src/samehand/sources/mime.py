@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from samehand.sources.charset import charset_name, to_ascii_compatible
+from samehand.sources.charset import SINGLE_BYTE_CODECS, charset_name, to_ascii_compatible
 
 MAX_HEAD_BYTES = 64 << 10
 """As much as is read of one head, that of the message or of a part."""
@@ -53,21 +53,6 @@ _ENCODED_WORD: Final = re.compile(r"=\?([^?\s]{1,75})\?([bq])\?([^?]*+)\?=", re.
 _BETWEEN_WORDS: Final = re.compile(r"(?<=\?=)\s++(?==\?[^?\s]{1,75}\?[bq]\?)", re.IGNORECASE)
 _BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NOT_BASE64: Final = bytes(set(range(256)) - set(_BASE64))
-
-# Charsets that `to_ascii_compatible` leaves as they are, by the names it gives. All others are UTF-8 when it is done.
-_SAME_IN_PYTHON: Final = (
-    "IBM866 KOI8-R KOI8-U EUC-JP ISO-8859-2 ISO-8859-3 ISO-8859-4 ISO-8859-5 ISO-8859-6 ISO-8859-7 ISO-8859-8 "
-    "ISO-8859-10 ISO-8859-13 ISO-8859-14 ISO-8859-15 ISO-8859-16 windows-1250 windows-1251 windows-1252 windows-1253 "
-    "windows-1254 windows-1255 windows-1256 windows-1257 windows-1258"
-)
-_CODECS: Final = {
-    **{name: name.lower() for name in _SAME_IN_PYTHON.split()},
-    "ISO-8859-8-I": "iso-8859-8",
-    "macintosh": "mac_roman",
-    "windows-874": "cp874",
-    "x-mac-cyrillic": "mac_cyrillic",
-    "x-user-defined": "iso-8859-1",
-}
 
 
 class Message(NamedTuple):
@@ -244,7 +229,7 @@ def _text_of(part: _Part, data: bytes, notes: set[str]) -> str:
 def _decode(content: bytes, label: str | None) -> str:
     """Text in the charset that `label` names. The label itself never reaches Python's own list of codecs."""
     content, name = to_ascii_compatible(content, label)
-    return content.decode(_CODECS.get(name or "", "utf-8"), "replace").removeprefix("\ufeff")
+    return content.decode(SINGLE_BYTE_CODECS.get(name or "", "utf-8"), "replace").removeprefix("\ufeff")
 
 
 def _decode_base64(content: bytes, notes: set[str]) -> bytes:
