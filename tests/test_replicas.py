@@ -133,6 +133,19 @@ def test_letters_count_whatever_the_charset(tmp_path: Path) -> None:
     assert groups == {f"http://{host}/1.html": 0 if host in "abc" else 3 for host in "abcde"}
 
 
+@pytest.mark.parametrize("counted", [False, True])
+def test_texts_of_attributes_count_when_asked_for(tmp_path: Path, counted: bool) -> None:
+    for host, words in (("a", WORDS), ("b", WORDS)):
+        (tmp_path / "crawl" / host).mkdir(parents=True)
+        page = f"<html><p>{host * 5}</p><img alt='{' '.join(words)}'>"
+        (tmp_path / "crawl" / host / "1.html").write_text(page)
+    settings = Settings(attribute_texts=counted)
+    run = samehand.scan(
+        str(tmp_path / "crawl"), tmp_path / "run", settings=settings, workers=1, signals=("style", "replica")
+    )
+    assert run.replicas().num_rows == int(counted)
+
+
 def test_show_tells_the_class_and_its_reasons(run: samehand.Run, samehand_command: Command) -> None:
     mirror = next(row for row in run.clusters().to_pylist() if row["class"] == "Mirror")
     shown = samehand_command("show", run.folder.path, mirror["cluster_id"]).out

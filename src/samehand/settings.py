@@ -61,6 +61,7 @@ class Settings:
     lexicon_keep: float = _setting(2 / 3, "replica", "Largest share of the words a randomised lexicon keeps.")
     lexicon_keep_least: float = _setting(1 / 32, "replica", "Smallest such share; lexicons are spread between the two.")
     lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.")
+    attribute_texts: bool = _setting(False, "replica", "Count the texts of alt and title attributes as visible.")
     min_words: int = _setting(5, "replica", "Documents of fewer distinct words are skipped, and counted.")
     min_overlap: int = _setting(4, "replica", "Fewest words of a lexicon that make a signature.")
     min_overlap_share: float = _setting(

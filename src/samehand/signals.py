@@ -141,6 +141,7 @@ class ReplicaStage:
     def __init__(self, folder: RunFolder, settings: Settings) -> None:
         self._signer = signer_of(folder.path / LEXICON, settings)
         self._is_text = settings.profile == "mail"
+        self._attribute_texts = settings.attribute_texts
         self.schema = replica_schema(settings.lexicons)
         for field in LINK_FIELDS:
             self.schema = self.schema.append(field)
@@ -149,7 +150,7 @@ class ReplicaStage:
         """Signatures."""
         content = pages.column("content") if self._is_text else _in_utf8(pages)
         data, offsets = page_buffers(content)
-        found = None if self._is_text else parse_pages(data, offsets)
+        found = None if self._is_text else parse_pages(data, offsets, attribute_texts=self._attribute_texts)
         text = content if found is None else _as_binary(found.text, found.text_offsets)
         texts = pa.record_batch([pages.column("page_id"), text], names=["page_id", "text"])
         signed = replica_batch(texts, self._signer)
