@@ -180,6 +180,7 @@ def test_wrong_usage_ends_with_2_and_says_what_to_do(
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.strip()
     assert "Traceback" not in ended.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_escape_code_reaches_the_terminal(tmp_path: Path, samehand_command: Command) -> None:

@@ -56,8 +56,10 @@ def run_scan(
 ) -> RunFolder:
     """Reads, computes the signals, groups and ranks; goes on where an earlier run stopped."""
     folder = RunFolder(Path(out))
+    # Inputs first: who mistypes one should not find an empty run folder. Standard input alone needs the folder.
+    found = None if "-" in inputs else find_sources(inputs, spool=folder.path, profile=settings.profile)
     with folder.locked():
-        sources, unreadable = find_sources(inputs, spool=folder.path, profile=settings.profile)
+        sources, unreadable = found or find_sources(inputs, spool=folder.path, profile=settings.profile)
         _begin(folder, sources, unreadable, settings, force)
         folder.clean()
         _prepare(folder, signals, settings)
