@@ -20,6 +20,7 @@ from samehand import Settings, grouping, style
 from samehand.ranking import EDGES, edges_from_table
 
 FAMILY_PRECISION, FAMILY_F1, CLUSTER_PRECISION = 0.995, 0.88, 0.999
+WORST_KEY_F1 = 0.87
 CUTS = (0.05, 0.08, 0.10, 0.12, 0.14, 0.16, 0.18, 0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
 KEYS = ("one", "two", "three", "four", "five", "six")
 
@@ -102,7 +103,7 @@ def _report(corpus: Corpus, folder: Path) -> list[Floor]:
         Floor("families: pair precision", family.precision, FAMILY_PRECISION),
         Floor("families: pair F1", family.f1, FAMILY_F1),
         Floor("families: precision, worst of keys", worst.precision, FAMILY_PRECISION),
-        Floor("families: F1, worst of keys", worst.f1, FAMILY_F1),
+        Floor("families: F1, worst of keys", worst.f1, WORST_KEY_F1),
         Floor("clusters: pair precision", cluster.precision, CLUSTER_PRECISION),
     ]
 

@@ -128,6 +128,38 @@ def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], cohes
         assert (after == before).all()
 
 
+@given(sketch_rows(), st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.sampled_from([0.0, 0.1, 0.3]))
+def test_low_links_stand_when_their_groups_are_alike(rows: list[list[int]], firm: float, support: float) -> None:
+    given_sketches = sketches(rows)
+    forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule(loose=0.05))
+    labels = grouping.cut(forest, len(rows), 0.6)
+    kept = grouping.supported(given_sketches, forest, labels, firm=firm, support=support)
+    expected = []
+    for (left, right), value in zip(forest.pairs.tolist(), forest.similarities.tolist(), strict=True):
+        sides = [np.flatnonzero(labels == labels[end]).tolist() for end in (left, right)]
+        pairs = [pair for pair in itertools.product(*sides) if pair != (left, right)]
+        others = [1.0 if a == b else reference.similarity(rows[a], rows[b]) for a, b in pairs]
+        mean = sum(others) / len(others) if others else 0.0
+        if max(map(len, sides)) > grouping.SUPPORT_SAMPLE or abs(mean - support) < 1e-6:
+            return  # a sample decides, or rounding does
+        if value >= np.float32(firm) or mean >= support:
+            expected.append([left, right])
+    assert kept.pairs.tolist() == expected
+
+
+def test_one_lucky_link_does_not_join_two_families() -> None:
+    """Two tight clusters with nothing in common, but for one page of each that share some of their values."""
+    left = [[100 + d if d != i else 1 for d in range(DIMENSIONS)] for i in range(8)]
+    right = [[200 + d if d != i else 2 for d in range(DIMENSIONS)] for i in range(8)]
+    right[0][13:] = left[0][13:]
+    both = sketches(left + right)
+    forest, _ = grouping.find_forest(both, all_probes(), rule=rule(loose=0.1))
+    labels = grouping.cut(forest, 16, 0.6)
+    assert len(set(grouping.cut(forest, 16, 0.1).tolist())) == 1
+    firm = grouping.supported(both, forest, labels, firm=0.25, support=0.12)
+    assert len(set(grouping.cut(firm, 16, 0.1).tolist())) == 2
+
+
 def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
     """The paper's figure 3: neighbours of a worm are similar, its ends have nothing in common."""
     worm = [[s + (d - s) % DIMENSIONS for d in range(DIMENSIONS)] for s in range(0, 48, 4)]

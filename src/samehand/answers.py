@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from samehand.errors import UsageError
 from samehand.gaps import Gap, find_gaps
-from samehand.grouping import Edges, Sketches, cut
+from samehand.grouping import Edges, Sketches
 from samehand.kernels import graph
 from samehand.markup import visible_text
 from samehand.ranking import (
@@ -27,6 +27,7 @@ from samehand.ranking import (
     MEMBERS,
     cluster_labels,
     edges_from_table,
+    family_labels,
     find_grouped,
     summarise,
 )
@@ -238,7 +239,9 @@ class Run:
 
     def _labels(self, threshold: float | None, families: bool) -> NDArray[np.int64]:
         if families:
-            return self._families if threshold is None else cut(self._forest, len(self._page_ids), self._at(threshold))
+            if threshold is None:
+                return self._families
+            return family_labels(self._sketches, self._forest, self._at(threshold), self.settings)
         return cluster_labels(self._sketches, self._forest, self._at(threshold), self.settings)
 
     def _at(self, threshold: float | None) -> float:
@@ -270,7 +273,7 @@ class Run:
 
     @functools.cached_property
     def _families(self) -> NDArray[np.int64]:
-        return cut(self._forest, len(self._page_ids), self.settings.loose)
+        return family_labels(self._sketches, self._forest, self.settings.loose, self.settings)
 
 
 def _with_hosts(pages: pa.Table, similarity: pa.Array | pa.ChunkedArray | None) -> pa.Table:

@@ -7,7 +7,8 @@ page, rows stand in page_id order. Steps, each a function below:
 2. `find_forest`     equal sketches are collapsed; each probe sorts the rest into buckets by a few of their values;
                      pairs within a bucket are checked; of the edges that reach the loose threshold only the maximum
                      spanning forest is kept, which has the same components at every cut
-3. `cut`             components of the forest at any threshold, without comparing anything again
+3. `cut`             components of the forest at any threshold, without comparing anything again; `supported` takes
+                     low links away first that may be the luck of sampling
 4. `split_chains`    members that hang together only through others, not with their centre, are parted
 5. `find_centres`    the most typical member of each group, and every member's similarity to it
 
@@ -16,6 +17,7 @@ forest are ours. Memory grows with the number of rows, never with the number of 
 """
 
 import dataclasses
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 from samehand.kernels import graph
 
 CENTRE_SAMPLE = 64
+SUPPORT_SAMPLE = 8
 _FOLD_EDGES = 4
 _FOLD_LEAST = 1 << 20
 """Edges are folded into the forest when there are this many times more of them than rows, and at least so many."""
@@ -229,6 +232,31 @@ def spanning_forest(parts: list[Edges], rows: int) -> Edges:
 def cut(forest: Edges, rows: int, threshold: float) -> NDArray[np.int64]:
     """Each row's group at `threshold`, named by the group's smallest row. A row alone is its own group."""
     return graph.components(forest.above(threshold), rows)
+
+
+def supported(things: Comparable, forest: Edges, labels: NDArray[np.int64], *, firm: float, support: float) -> Edges:
+    """The forest without its links below `firm` that nothing else speaks for.
+
+    A low similarity may be the luck of sampling, and the more pages there are the more of such luck; one lucky link
+    joins two families. A link stands when the groups at its ends (`labels`) are alike on the average, too: the mean
+    similarity between samples of both, the link itself aside, reaches `support`.
+    """
+    weak = np.flatnonzero(forest.similarities < np.float32(firm))
+    order = np.lexsort((_shuffled(np.arange(labels.size)), labels))
+    ends = labels[forest.pairs[weak]]
+    first = np.searchsorted(labels[order], ends, side="left")
+    sizes = np.minimum(np.searchsorted(labels[order], ends, side="right") - first, SUPPORT_SAMPLE)
+    sums, counts = np.zeros(weak.size), np.zeros(weak.size)
+    for i, j in itertools.product(range(SUPPORT_SAMPLE), repeat=2):
+        there = np.flatnonzero((i < sizes[:, 0]) & (j < sizes[:, 1]))
+        pairs = np.stack([order[first[there, 0] + i], order[first[there, 1] + j]], axis=1)
+        other = (pairs != forest.pairs[weak[there]]).any(axis=1)
+        sums[there[other]] += things.similarities(pairs[other, 0].copy(), pairs[other, 1].copy())
+        counts[there[other]] += 1
+    fallen = weak[sums < support * np.maximum(counts, 1)]
+    kept = np.ones(forest.similarities.size, np.bool_)
+    kept[fallen] = False
+    return Edges(forest.pairs[kept], forest.similarities[kept])
 
 
 def split_chains(

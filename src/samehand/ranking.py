@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.grouping import Edges, Groups, Sketches, cut, find_centres, in_groups, split_chains
+from samehand.grouping import Edges, Groups, Sketches, cut, find_centres, in_groups, split_chains, supported
 from samehand.run import RunFolder
 from samehand.settings import Settings
 
@@ -23,7 +23,7 @@ def group_style(folder: RunFolder, sketches: Sketches, forest: Edges, settings: 
     pages = folder.read_parts("pages", _PAGE_COLUMNS)
     page_ids = pages.column("page_id").to_numpy()
     folder.write_table(EDGES, edges_to_table(forest, page_ids))
-    families = cut(forest, len(page_ids), settings.loose)
+    families = family_labels(sketches, forest, settings.loose, settings)
     labels = cluster_labels(sketches, forest, settings.tight, settings)
     clusters = find_grouped(sketches, labels)
     folder.write_table(MEMBERS, _members_table(pages, clusters, labels, families))
@@ -34,6 +34,14 @@ def group_style(folder: RunFolder, sketches: Sketches, forest: Edges, settings: 
         "clustered_pages": int(clusters.members.size),
         "families": int(np.count_nonzero(np.unique(families, return_counts=True)[1] > 1)),
     }
+
+
+def family_labels(sketches: Sketches, forest: Edges, threshold: float, settings: Settings) -> NDArray[np.int64]:
+    """Families at `threshold`: components of the forest, without low links that nothing else speaks for."""
+    rows = len(sketches.values)
+    tight = cut(forest, rows, settings.tight)
+    firm = supported(sketches, forest, tight, firm=settings.firm, support=settings.support)
+    return cut(firm, rows, threshold)
 
 
 def cluster_labels(sketches: Sketches, forest: Edges, threshold: float, settings: Settings) -> NDArray[np.int64]:

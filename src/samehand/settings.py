@@ -45,8 +45,10 @@ class Settings:
     min_filled: int = _setting(48, "style", "Pages with fewer filled dimensions are grouped by equal noise and tags.")
     min_punctuation: int = _setting(16, "style", "Such pages with less noise, tags and blanks aside, by equal bytes.")
 
-    loose: float = _setting(0.16, "grouping", "Similarity that makes a family: pages of the same software.")
+    loose: float = _setting(0.14, "grouping", "Similarity that makes a family: pages of the same software.")
     tight: float = _setting(0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.")
+    firm: float = _setting(0.25, "grouping", "Links below this need support: clusters at both ends alike on average.")
+    support: float = _setting(0.12, "grouping", "Mean similarity between the clusters at the ends of such a link.")
     cohesion: float = _setting(0.7, "grouping", "Share of the cut a member must reach towards its cluster's centre.")
     miss: float = _setting(
         0.01, "grouping", "Wanted probability to miss a pair at the loose threshold; gives the probes."
@@ -126,6 +128,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "min_punctuation": (1, 4096),
     "loose": (0.01, 1.0),
     "tight": (0.01, 1.0),
+    "firm": (0.0, 1.0),
+    "support": (0.0, 1.0),
     "cohesion": (0.0, 1.0),
     "miss": (1e-12, 0.5),
     "probes": (0, 1 << 16),
