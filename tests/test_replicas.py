@@ -146,6 +146,16 @@ def test_texts_of_attributes_count_when_asked_for(tmp_path: Path, counted: bool)
     assert run.replicas().num_rows == int(counted)
 
 
+def test_a_limit_of_markup_is_counted(tmp_path: Path, samehand_command: Command) -> None:
+    for host in ("a", "b"):
+        (tmp_path / "crawl" / host).mkdir(parents=True)
+        (tmp_path / "crawl" / host / "1.html").write_text("<html><p>" + " ".join(WORDS) + "<b>x</b>" * 200)
+    samehand_command("scan", tmp_path / "crawl", "-o", tmp_path / "run", "--max-tokens", "100", "--workers", "1")
+    ended = samehand_command("replicas", tmp_path / "run", "--workers", "1")
+    assert "2 pages hit a limit of their markup" in ended.err
+    assert samehand.open_run(tmp_path / "run").replicas().num_rows == 1
+
+
 def test_show_tells_the_class_and_its_reasons(run: samehand.Run, samehand_command: Command) -> None:
     mirror = next(row for row in run.clusters().to_pylist() if row["class"] == "Mirror")
     shown = samehand_command("show", run.folder.path, mirror["cluster_id"]).out

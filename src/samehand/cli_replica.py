@@ -94,6 +94,8 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
     if facts is not None:
         statuses = ", ".join(f"{count} {status}" for status, count in facts["facts"]["statuses"].items())
         say(f"{facts['facts']['groups']} groups of {facts['facts']['grouped_documents']} documents; {statuses}.")
+        if facts["facts"]["markup_capped"]:
+            say(f"{facts['facts']['markup_capped']} pages hit a limit of their markup (see --max-tokens and its like).")
     return 0
 
 

@@ -64,6 +64,9 @@ class Settings:
     lexicon_keep_least: float = _setting(1 / 32, "replica", "Smallest such share; lexicons are spread between the two.")
     lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.")
     attribute_texts: bool = _setting(False, "replica", "Count the texts of alt and title attributes as visible.")
+    max_tokens: int = _setting(1_000_000, "replica", "Tags and comments of a page; its text ends there, and is marked.")
+    max_attributes: int = _setting(1_000, "replica", "Attributes of a tag, likewise.")
+    max_value_bytes: int = _setting(1 << 22, "replica", "Bytes of an attribute's value, likewise.")
     min_words: int = _setting(5, "replica", "Documents of fewer distinct words are skipped, and counted.")
     min_overlap: int = _setting(4, "replica", "Fewest words of a lexicon that make a signature.")
     min_overlap_share: float = _setting(
@@ -140,6 +143,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "lexicon_keep": (0.001, 0.999),
     "lexicon_keep_least": (0.001, 0.999),
     "lexicon_seed": (0, 1 << 62),
+    "max_tokens": (100, 1 << 40),
+    "max_attributes": (10, 1 << 40),
+    "max_value_bytes": (100, 1 << 40),
     "min_words": (1, 1000),
     "min_overlap": (1, 1000),
     "min_overlap_share": (0.0, 1.0),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from samehand.kernels.links import link_hosts
 from samehand.lexicon import Lexicon
-from samehand.markup import Markup, parse_pages
+from samehand.markup import Limits, Markup, parse_pages
 from samehand.replica import Signer, replica_batch, replica_schema
 from samehand.run import RunFolder, writing
 from samehand.settings import Settings
@@ -142,6 +142,9 @@ class ReplicaStage:
         self._signer = signer_of(folder.path / LEXICON, settings)
         self._is_text = settings.profile == "mail"
         self._attribute_texts = settings.attribute_texts
+        self._limits = Limits(
+            tokens=settings.max_tokens, attributes=settings.max_attributes, value_bytes=settings.max_value_bytes
+        )
         self.schema = replica_schema(settings.lexicons)
         for field in LINK_FIELDS:
             self.schema = self.schema.append(field)
@@ -150,13 +153,16 @@ class ReplicaStage:
         """Signatures."""
         content = pages.column("content") if self._is_text else _in_utf8(pages)
         data, offsets = page_buffers(content)
-        found = None if self._is_text else parse_pages(data, offsets, attribute_texts=self._attribute_texts)
+        found = None if self._is_text else self._parsed(data, offsets)
         text = content if found is None else _as_binary(found.text, found.text_offsets)
         texts = pa.record_batch([pages.column("page_id"), text], names=["page_id", "text"])
         signed = replica_batch(texts, self._signer)
         flags = np.zeros(pages.num_rows, np.uint8) if found is None else found.flags
         links = _link_lists(data, offsets, found)
         return pa.record_batch([*signed.columns, links, pa.array(flags)], schema=self.schema)
+
+    def _parsed(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Markup:
+        return parse_pages(data, offsets, limits=self._limits, attribute_texts=self._attribute_texts)
 
 
 def _in_utf8(pages: pa.RecordBatch) -> pa.LargeBinaryArray:
