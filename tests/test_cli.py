@@ -133,6 +133,7 @@ def test_spread_goes_from_a_seed_to_its_sisters(
         assert row["weakest"] >= 0.6
     domains = samehand_command("spread", run, "--seeds", tmp_path / "seeds.txt", "--domains").out
     assert len(domains.splitlines()) > 15
+    assert samehand_command("spread", run, "--seeds", tmp_path / "seeds.txt", "--cut", "0.01").code == 2
     (tmp_path / "none.txt").write_text("http://nowhere.example/\n")
     assert samehand_command("spread", run, "--seeds", tmp_path / "none.txt").code == 2
 

@@ -158,6 +158,8 @@ def test_a_limit_of_markup_is_counted(tmp_path: Path, samehand_command: Command)
 
 def test_show_tells_the_class_and_its_reasons(run: samehand.Run, samehand_command: Command) -> None:
     mirror = next(row for row in run.clusters().to_pylist() if row["class"] == "Mirror")
+    assert "near replicas; " in samehand_command("status", run.folder.path).out
+    assert "class" not in samehand_command("show", run.folder.path, mirror["cluster_id"], "--families").out
     shown = samehand_command("show", run.folder.path, mirror["cluster_id"]).out
     assert "class Mirror: 100% of the pages have their text on another host too" in shown
 
@@ -222,6 +224,11 @@ def test_replicas_in_mail(tmp_path: Path, samehand_command: Command) -> None:
     assert run.content(places[0]).startswith(b"offer ")
     again = samehand_command("replicas", tmp_path / "run")
     assert again.out == ended.out
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / "1.eml").write_bytes(message(1, WORDS))
+    (tmp_path / "mixed" / "empty.eml").write_bytes(b"")
+    damaged = samehand_command("replicas", tmp_path / "mixed", "--profile", "mail", "-o", tmp_path / "run2")
+    assert damaged.code == 3
 
 
 def test_match_answers_each_message_as_it_comes(tmp_path: Path) -> None:

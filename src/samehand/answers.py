@@ -205,7 +205,7 @@ class Run:
         A page is reached when it is in a cluster with a seed; the path goes along the forest, so each of its steps
         is the strongest there is. `weakest` is the least similarity on the path.
         """
-        threshold = cut or self.settings.tight
+        threshold = self._at(cut)
         start = self._seed_rows(seeds)
         if not start.size:
             raise UsageError(

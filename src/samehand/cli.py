@@ -12,6 +12,7 @@ import click
 
 from samehand import __version__
 from samehand.cli_common import (
+    DAMAGED,
     format_options,
     neutral,
     open_run,
@@ -35,7 +36,7 @@ Exit codes:
   3    finished, but some input was damaged (samehand status RUN says what)
   4    nothing readable in the inputs
   130  interrupted: run the same command again to go on"""
-DAMAGED, INTERRUPTED = 3, 130
+INTERRUPTED = 130
 
 
 def main() -> NoReturn:
@@ -169,7 +170,13 @@ def show(run: str, cluster: int, cut: float | None, families: bool, form: str, t
     opened = open_run(run)
     members = opened.members(cluster, cut=cut, families=families)
     if form == "table":
-        click.echo("\n".join(neutral(line) for line in cluster_summary(opened, cluster, members)) + "\n")
+        click.echo(
+            "\n".join(
+                neutral(line)
+                for line in cluster_summary(opened, cluster, members, is_stored=cut is None and not families)
+            )
+            + "\n"
+        )
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "jsonl", "parquet")
 TABLE_ROWS = 20
+DAMAGED = 3
+"""Exit code of a command that finished although some input was damaged."""
 
 
 def neutral(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from samehand.cli_common import format_options, neutral, open_run, print_rows, say
+from samehand.cli_common import DAMAGED, format_options, neutral, open_run, print_rows, say
 from samehand.errors import UsageError
 from samehand.settings import PROFILES, Settings
 
@@ -96,7 +96,7 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
         say(f"{facts['facts']['groups']} groups of {facts['facts']['grouped_documents']} documents; {statuses}.")
         if facts["facts"]["markup_capped"]:
             say(f"{facts['facts']['markup_capped']} pages hit a limit of their markup (see --max-tokens and its like).")
-    return 0
+    return DAMAGED if run.manifest["stages"].get("read", {}).get("damaged") else 0
 
 
 def _print_group(run: Any, group: int, form: str, top: int | None) -> None:

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from samehand.errors import UsageError
 
-FORMATS = ("table", "csv", "jsonl", "parquet")
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -31,7 +30,7 @@ def neutral(text: str) -> str:
 
 
 def write_rows(table: pa.Table, form: str, out: TextIO, *, width: int | None = None) -> None:
-    """Writes a table of answers to `out` in one of FORMATS."""
+    """Writes a table of answers to `out` as `form`: table, csv, jsonl or parquet."""
     if form == "parquet":
         _write_parquet(table, out)
     elif form == "jsonl":

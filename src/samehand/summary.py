@@ -11,10 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers import Likeness, Run
-from samehand.pipeline import probe_plan
 from samehand.report import layout, neutral
 from samehand.run import RunFolder
-from samehand.settings import Settings
 from samehand.sources import Source, plan_units
 from samehand.style import Comparison
 from samehand.tasks import part_name
@@ -47,8 +45,8 @@ def scan_summary(run: Run) -> list[str]:
     return lines
 
 
-def cluster_summary(run: Run, cluster_id: int, members: pa.Table) -> list[str]:
-    """Size, hosts and weakest link of one cluster."""
+def cluster_summary(run: Run, cluster_id: int, members: pa.Table, *, is_stored: bool) -> list[str]:
+    """Size, hosts and weakest link of one cluster; its class if it is one of the stored ones, which alone have any."""
     hosts = Counter(host or "(no host)" for host in members.column("host").to_pylist())
     domains = {domain for domain in members.column("domain").to_pylist() if domain}
     mean = float(np.mean(members.column("similarity").to_numpy()))
@@ -59,7 +57,8 @@ def cluster_summary(run: Run, cluster_id: int, members: pa.Table) -> list[str]:
         f"mean similarity {mean:.2f}",
         f"hosts: {most}{more}",
     ]
-    lines += _class_line(run, cluster_id)
+    if is_stored:
+        lines += _class_line(run, cluster_id)
     link = run.weakest_link(members.column("page_id").to_numpy())
     if link is not None:
         lines.append(f"weakest link {link.similarity:.2f}: {link.left_url} - {link.right_url}")
@@ -209,7 +208,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "unreadable": [f"{reject['warc_filename']}: {reject['reason']}" for reject in manifest["unreadable"]],
         "content_bytes": sum(marker["content_bytes"] for marker in markers),
         "style": manifest["stages"].get("style", {}),
-        "probes": len(probe_plan(Settings.from_dict(manifest["settings"])).subsets),
+        "replica": (folder.marker("replica") or {}).get("facts", {}),
     }
 
 
@@ -230,6 +229,15 @@ def status_lines(facts: dict[str, Any]) -> list[str]:
             f"{_count(style['checks'], 'check')} in {_count(style['buckets'], 'bucket')} of {style['probes']} probes; "
             f"{_count(style['too_small'], 'page')} too small to compare, {style['equal']:,} equal to another; "
             f"{_count(style['leader_cap_hits'], 'leader cap hit')}"
+        )
+    replica = facts["replica"]
+    if replica:
+        statuses = ", ".join(f"{count:,} {status}" for status, count in replica["statuses"].items())
+        lines.append(
+            f"{_count(replica['groups'], 'group')} of {_count(replica['grouped_documents'], 'near replica')}; "
+            f"{statuses}; "
+            f"{_count(replica['markup_capped'], 'page')} at a limit of their markup; "
+            f"{_count(replica['leader_cap_hits'], 'leader cap hit')}"
         )
     if facts["state"] != "done":
         lines.append("Not finished: run the same scan again to go on.")
