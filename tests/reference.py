@@ -62,9 +62,14 @@ def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int) -> list[i
     return values
 
 
-def similarity(left: Sequence[int], right: Sequence[int], floor: int = 1) -> float:
-    matches = sum(a == b != EMPTY for a, b in zip(left, right, strict=True))
+def similarity(left: Sequence[int], right: Sequence[int], floor: int = 1, bits: int = 8) -> float:
+    """Of narrow values, the matches that chance explains are taken off."""
+    values = 255 if bits == 8 else 1 << 32
+    both = [(a, b) for a, b in zip(left, right, strict=True) if EMPTY not in (a, b)]
     filled = sum(a != EMPTY or b != EMPTY for a, b in zip(left, right, strict=True))
+    matches = sum(a % values == b % values for a, b in both)
+    if bits == 8:
+        matches = max(0.0, (matches - len(both) / 255) / (1 - 1 / 255))
     return matches / max(filled, floor)
 
 

@@ -1,5 +1,6 @@
 """Grouping equals brute force: edges, forest, cuts, chains and centres, on random and on adversarial sketches."""
 
+import dataclasses
 import itertools
 import math
 
@@ -7,11 +8,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import reference
 from samehand import grouping
-from samehand.grouping import CheckRule, Edges, Sketches
-from samehand.kernels import graph
+from samehand.grouping import CheckRule, Edges
+from samehand.kernels import sketches as kernel
+from samehand.sketches import (
+    NARROW,
+    Buckets,
+    ProbePlan,
+    Sketches,
+    lanes_of,
+    miss_probability,
+    plan_probes,
+    sketch_words,
+)
 
 EMPTY = reference.EMPTY
 DIMENSIONS = 16
@@ -31,23 +43,39 @@ def sketch_rows(draw: st.DrawFn) -> list[list[int]]:
     return rows
 
 
-def sketches(rows: list[list[int]], floor: int = 1) -> Sketches:
+def sketches(rows: list[list[int]] | NDArray[np.uint32], floor: int = 1, bits: int = NARROW) -> Sketches:
     values = np.array(rows, np.uint32).reshape(len(rows), DIMENSIONS)
-    return Sketches(values, np.ones(len(rows), np.bool_), np.zeros(len(rows), np.uint64), floor)
+    lanes = lanes_of(DIMENSIONS, bits=bits, floor=floor)
+    page_ids, comparable = 10 + np.arange(len(rows)), np.ones(len(rows), np.bool_)
+    return Sketches(sketch_words(values, bits), kernel.count_filled(values), lanes, page_ids, comparable)
+
+
+def forest_of(
+    rows: list[list[int]] | NDArray[np.uint32],
+    plan: ProbePlan,
+    *,
+    floor: int = 1,
+    bits: int = NARROW,
+    threads: int | None = None,
+    **changes: float,
+) -> tuple[Edges, grouping.CheckCounts]:
+    values = np.array(rows, np.uint32).reshape(len(rows), DIMENSIONS)
+    buckets = Buckets(plan.columns(values), kernel.hash_rows(values))
+    return grouping.find_forest(sketches(rows, floor, bits), buckets, rule=rule(**changes), threads=threads)
 
 
 def rule(**changes: float) -> CheckRule:
     return CheckRule(**{"loose": 0.2, "tight": 0.6, "full_check": 64, "max_leaders": 4, **changes})
 
 
-def all_probes(dimensions: int = DIMENSIONS) -> grouping.ProbePlan:
-    return grouping.plan_probes(dimensions, 0.2, miss=0.01, probes=dimensions)
+def all_probes(dimensions: int = DIMENSIONS) -> ProbePlan:
+    return plan_probes(dimensions, 0.2, miss=0.01, probes=dimensions)
 
 
 @given(sketch_rows())
 def test_with_all_probes_the_cuts_are_those_of_all_pairs(rows: list[list[int]]) -> None:
     """Brute force: every pair compared, no probes, no buckets, no forest."""
-    forest, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule(loose=0.05))
+    forest, _ = forest_of(rows, all_probes(), loose=0.05)
     similarity = {
         pair: reference.similarity(rows[pair[0]], rows[pair[1]]) for pair in itertools.combinations(range(len(rows)), 2)
     }
@@ -59,9 +87,8 @@ def test_with_all_probes_the_cuts_are_those_of_all_pairs(rows: list[list[int]]) 
 @given(sketch_rows(), st.integers(2, 6), st.integers(1, 3), st.integers(1, DIMENSIONS))
 def test_leader_rule_equals_reference(rows: list[list[int]], full_check: int, max_leaders: int, probes: int) -> None:
     rows = [row for row, _ in itertools.groupby(sorted(rows))]  # equal rows are collapsed before
-    plan = grouping.plan_probes(DIMENSIONS, 0.2, miss=0.01, probes=probes)
-    chosen = rule(full_check=full_check, max_leaders=max_leaders)
-    forest, _ = grouping.find_forest(sketches(rows), plan, rule=chosen, threads=2)
+    plan = plan_probes(DIMENSIONS, 0.2, miss=0.01, probes=probes)
+    forest, _ = forest_of(rows, plan, threads=2, full_check=full_check, max_leaders=max_leaders)
     edges = reference.checked_edges(
         rows,
         plan.subsets[:, 0].tolist(),
@@ -79,21 +106,22 @@ def test_leader_rule_equals_reference(rows: list[list[int]], full_check: int, ma
 
 @given(sketch_rows(), st.sampled_from([1, 2, 4]))
 def test_threads_do_not_change_the_forest(rows: list[list[int]], threads: int) -> None:
-    one, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule(full_check=3), threads=1)
-    many, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule(full_check=3), threads=threads)
+    one, _ = forest_of(rows, all_probes(), full_check=3, threads=1)
+    many, _ = forest_of(rows, all_probes(), full_check=3, threads=threads)
     assert one.pairs.tolist() == many.pairs.tolist()
     assert one.similarities.tolist() == many.similarities.tolist()
 
 
 @given(sketch_rows(), st.permutations(range(4)))
 def test_forest_of_parts_is_the_forest_of_all(rows: list[list[int]], order: list[int]) -> None:
-    whole, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule())
+    whole, _ = forest_of(rows, all_probes())
     pairs = list(itertools.combinations(range(len(rows)), 2))
     values = [reference.similarity(rows[a], rows[b]) for a, b in pairs]
     kept = [(pair, value) for pair, value in zip(pairs, values, strict=True) if value >= 0.2]
     parts = [
-        Edges(
-            np.array([p for p, _ in kept[i::4]], np.int64).reshape(-1, 2),
+        Edges.of(
+            np.array([left for (left, _), _ in kept[i::4]], np.int32),
+            np.array([right for (_, right), _ in kept[i::4]], np.int32),
             np.array([v for _, v in kept[i::4]], np.float32),
         )
         for i in order
@@ -104,21 +132,13 @@ def test_forest_of_parts_is_the_forest_of_all(rows: list[list[int]], order: list
         assert (grouping.cut(merged, len(rows), threshold) == grouping.cut(whole, len(rows), threshold)).all()
 
 
-@given(sketch_rows(), sketch_rows(), st.sampled_from([1, 4, DIMENSIONS]))
-def test_similarity_equals_reference(left: list[list[int]], right: list[list[int]], floor: int) -> None:
-    for a, b in zip(left, right, strict=False):
-        found = graph.similarity(np.array(a, np.uint32), np.array(b, np.uint32), floor)
-        assert found == pytest.approx(reference.similarity(a, b, floor))
-        assert graph.row_similarity(np.array([a, b], np.uint32), 0, 1, floor) == found
-
-
 @given(sketch_rows(), st.sampled_from([0.0, 0.5, 0.7, 1.0]))
 def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], cohesion: float) -> None:
     given_sketches = sketches(rows)
-    forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule())
+    forest, _ = forest_of(rows, all_probes())
     before = grouping.cut(forest, len(rows), 0.4)
     after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * cohesion)
-    groups = grouping.find_centres(given_sketches, np.arange(len(rows)), after)
+    groups = grouping.find_centres(given_sketches, np.arange(len(rows), dtype=np.int32), after)
     assert (groups.similarities >= np.float32(0.4 * cohesion)).all()
     for label in set(after.tolist()):
         members = np.flatnonzero(after == label)
@@ -131,7 +151,7 @@ def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], cohes
 @given(sketch_rows(), st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.sampled_from([0.0, 0.1, 0.3]))
 def test_low_links_stand_when_their_groups_are_alike(rows: list[list[int]], firm: float, support: float) -> None:
     given_sketches = sketches(rows)
-    forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule(loose=0.05))
+    forest, _ = forest_of(rows, all_probes(), loose=0.05)
     labels = grouping.cut(forest, len(rows), 0.6)
     kept = grouping.supported(given_sketches, forest, labels, firm=firm, support=support)
     expected = []
@@ -153,7 +173,7 @@ def test_one_lucky_link_does_not_join_two_families() -> None:
     right = [[200 + d if d != i else 2 for d in range(DIMENSIONS)] for i in range(8)]
     right[0][13:] = left[0][13:]
     both = sketches(left + right)
-    forest, _ = grouping.find_forest(both, all_probes(), rule=rule(loose=0.1))
+    forest, _ = forest_of(left + right, all_probes(), loose=0.1)
     labels = grouping.cut(forest, 16, 0.6)
     assert len(set(grouping.cut(forest, 16, 0.1).tolist())) == 1
     firm = grouping.supported(both, forest, labels, firm=0.25, support=0.12)
@@ -166,7 +186,7 @@ def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
     bunch = [[70_000 + d if d != i else 80_000 + i for d in range(DIMENSIONS)] for i in range(9)]
     rows = worm + bunch
     given_sketches = sketches(rows)
-    forest, _ = grouping.find_forest(given_sketches, all_probes(), rule=rule())
+    forest, _ = forest_of(rows, all_probes())
     chained = grouping.cut(forest, len(rows), 0.4)
     after = grouping.split_chains(given_sketches, forest, chained, threshold=0.4, least=0.28)
     assert set(after[len(worm) :].tolist()) == {len(worm)}
@@ -176,7 +196,7 @@ def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
 
 @given(sketch_rows())
 def test_centre_is_the_member_nearest_to_all(rows: list[list[int]]) -> None:
-    groups = grouping.find_centres(sketches(rows), np.arange(len(rows)), np.zeros(len(rows), np.int64))
+    groups = grouping.find_centres(sketches(rows), np.arange(len(rows), dtype=np.int32), np.zeros(len(rows), np.int32))
     if rows:
         sums = [sum(reference.similarity(a, b) for b in rows if b is not a) for a in rows]
         assert sums[groups.centres[0]] == pytest.approx(max(sums), abs=1e-5)
@@ -184,17 +204,18 @@ def test_centre_is_the_member_nearest_to_all(rows: list[list[int]]) -> None:
 
 def test_rows_too_small_to_compare_are_joined_by_equality_alone() -> None:
     rows = [[EMPTY] * 15 + [1]] * 4 + [[EMPTY] * 16] * 2
-    small = Sketches(np.array(rows, np.uint32), np.zeros(6, np.bool_), np.array([7, 8, 7, 0, 0, 8], np.uint64))
-    forest, counts = grouping.find_forest(small, all_probes(), rule=rule())
+    small = dataclasses.replace(sketches(rows), comparable=np.zeros(6, np.bool_))
+    buckets = Buckets(all_probes().columns(np.array(rows, np.uint32)), np.array([7, 8, 7, 0, 0, 8], np.uint64))
+    forest, counts = grouping.find_forest(small, buckets, rule=rule())
     assert forest.pairs.tolist() == [[0, 2], [1, 5]]
     assert (counts.too_small, counts.equal, counts.checks) == (6, 2, 0)
 
 
 def test_paper_estimator_keeps_equal_small_pages_apart() -> None:
     rows = [[1, 2] + [EMPTY] * 14] * 2
-    forest, _ = grouping.find_forest(sketches(rows, floor=DIMENSIONS), all_probes(), rule=rule())
+    forest, _ = forest_of(rows, all_probes(), floor=DIMENSIONS)
     assert len(forest.pairs) == 0
-    forest, _ = grouping.find_forest(sketches(rows), all_probes(), rule=rule())
+    forest, _ = forest_of(rows, all_probes())
     assert forest.pairs.tolist() == [[0, 1]]
 
 
@@ -208,8 +229,7 @@ def test_a_giant_bucket_costs_linear_work(alike: bool) -> None:
         if alike:
             values[:, 4:] = np.arange(12)
         values[:, 0] = 1
-        comparable = Sketches(values, np.ones(size, np.bool_), np.zeros(size, np.uint64))
-        _, counts = grouping.find_forest(comparable, all_probes(), rule=rule(max_leaders=8))
+        _, counts = forest_of(values, all_probes(), max_leaders=8)
         checks[size] = counts.checks
         assert counts.checks <= 8 * size * counts.large_buckets
         assert (counts.leader_cap_hits > 0) != alike
@@ -218,8 +238,7 @@ def test_a_giant_bucket_costs_linear_work(alike: bool) -> None:
 
 def test_identical_pages_are_never_compared() -> None:
     values = np.tile(np.arange(DIMENSIONS, dtype=np.uint32), (5000, 1))
-    same = Sketches(values, np.ones(5000, np.bool_), np.zeros(5000, np.uint64))
-    forest, counts = grouping.find_forest(same, all_probes(), rule=rule())
+    forest, counts = forest_of(values, all_probes())
     assert (counts.checks, len(forest.pairs)) == (0, 4999)
     assert set(grouping.cut(forest, 5000, 1.0).tolist()) == {0}
 
@@ -228,27 +247,27 @@ def test_miss_probability_is_the_share_of_probe_sets_without_a_match() -> None:
     for matches, probes in itertools.product(range(7), range(1, 7)):
         sets = list(itertools.combinations(range(6), probes))
         missed = sum(all(dimension >= matches for dimension in chosen) for chosen in sets)
-        assert grouping.miss_probability(6, matches, probes) == pytest.approx(missed / len(sets))
+        assert miss_probability(6, matches, probes) == pytest.approx(missed / len(sets))
 
 
 def test_probes_are_the_fewest_that_keep_the_promise() -> None:
-    plan = grouping.plan_probes(128, 35 / 128, miss=0.01)
+    plan = plan_probes(128, 35 / 128, miss=0.01)
     probes = len(plan.subsets)
-    assert plan.miss(35 / 128) <= 0.01 < grouping.miss_probability(128, 35, probes - 1)
+    assert plan.miss(35 / 128) <= 0.01 < miss_probability(128, 35, probes - 1)
     assert len(np.unique(plan.subsets)) == probes
-    assert grouping.plan_probes(128, 0.001, miss=1e-9).subsets.shape == (128, 1)
+    assert plan_probes(128, 0.001, miss=1e-9).subsets.shape == (128, 1)
 
 
 def test_paper_says_p_t_512_misses_less_than_one_in_a_hundred() -> None:
     for probes in range(4, 129):
         matches = math.ceil(512 / probes)
         if matches <= 128:
-            assert grouping.miss_probability(128, matches, probes) < 0.02
+            assert miss_probability(128, matches, probes) < 0.02
 
 
 def test_subsets_of_several_dimensions_need_agreement_on_all() -> None:
     rows = [[1] * 16, [1] * 8 + [2] * 8, [1] * 15 + [3]]
-    plan = grouping.plan_probes(16, 0.5, miss=0.01, probes=40, probe_dimensions=2)
+    plan = plan_probes(16, 0.5, miss=0.01, probes=40, probe_dimensions=2)
     assert plan.subsets.shape == (40, 2)
-    forest, _ = grouping.find_forest(sketches(rows), plan, rule=rule())
+    forest, _ = forest_of(rows, plan)
     assert grouping.cut(forest, 3, 0.4).tolist() == [0, 0, 0]

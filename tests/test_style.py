@@ -153,5 +153,6 @@ def test_what_small_pages_must_have_in_common() -> None:
     assert keys[0] != keys[6]  # the same noise with other tags is not
     assert keys[2] == keys[3] != keys[4]  # next to no noise: every byte must be equal
     assert keys[5] == 0  # no noise at all: equal to nothing
-    sketches = style.sketches_of(pa.Table.from_pylist(rows, style.style_schema(Settings())), Settings())
-    assert not sketches.comparable.any()
+    stored = style.Stored.of(pa.RecordBatch.from_pylist(rows, style.style_schema(Settings())), Settings())
+    assert not stored.comparable.any()
+    assert stored.identity.tolist() == keys

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from samehand.errors import UsageError
 from samehand.gaps import Gap, find_gaps
-from samehand.grouping import Edges, Sketches
-from samehand.kernels import graph
+from samehand.grouping import Edges
+from samehand.kernels.sketches import count_filled
 from samehand.markup import visible_text
 from samehand.ranking import (
     CLUSTERS,
     EDGES,
     MEMBERS,
+    Grouped,
+    PageFacts,
     cluster_labels,
     edges_from_table,
     family_labels,
@@ -35,10 +37,14 @@ from samehand.replica import SharedWords, compare_words
 from samehand.replicas import REPLICA_GROUPS, REPLICA_MEMBERS
 from samehand.run import RunFolder
 from samehand.settings import Settings
+from samehand.sketches import Sketches, sketch_words
 from samehand.sources import Source, read_page
 from samehand.sources.charset import as_utf8, to_ascii_compatible
-from samehand.style import fingerprint, sketches_of
+from samehand.style import fingerprint
+from samehand.style_sketches import FINGERPRINTS, open_sketches
 
+LIKE_LEAST = 0.06
+"""Least similarity one-to-all lists: below it, 8 bits of each value agree by chance now and then."""
 _MEMBER_PAGE_COLUMNS = ["page_id", "url", "url_host_name", "url_host_private_domain"]
 
 
@@ -89,8 +95,9 @@ class Run:
         if cut is None and not families:
             return self.folder.read_table(CLUSTERS)
         labels = self._labels(cut, families)
-        groups = find_grouped(self._sketches, labels)
-        return summarise(self._pages, groups, labels, families=self._families, forest=self._forest)
+        clusters = find_grouped(self._sketches, labels)
+        facts = PageFacts.of(self.folder, len(self._page_ids))
+        return summarise(facts, Grouped(self._page_ids, self._forest, self._families, labels, clusters))
 
     def members(self, cluster_id: int, *, cut: float | None = None, families: bool = False) -> pa.Table:
         """Members of one cluster by similarity to its centre (the paper's table 2)."""
@@ -110,7 +117,7 @@ class Run:
         rows = pa.array(np.searchsorted(self._page_ids, found.column("page_id").to_numpy()))
         return _with_hosts(self._pages.take(rows), found.column("similarity"))
 
-    def _members_at(self, cluster_id: int, labels: NDArray[np.int64]) -> pa.Table:
+    def _members_at(self, cluster_id: int, labels: NDArray[np.int32]) -> pa.Table:
         groups = find_grouped(self._sketches, labels)
         chosen = np.flatnonzero(self._page_ids[labels[groups.members]] == cluster_id)
         return _with_hosts(self._pages.take(pa.array(groups.members[chosen])), pa.array(groups.similarities[chosen]))
@@ -154,20 +161,26 @@ class Run:
 
     def like(self, page: bytes | str | int) -> Likeness:
         """One to all (section 4.1): every page by similarity to one: a page id or URL of the run, or any HTML."""
-        values = self._values_of(page)
-        rows = np.arange(len(self._page_ids))
-        found = graph.similarities_to(self._sketches.values, rows, values, self._sketches.floor)
-        order = np.lexsort((rows, -found))
-        order = order[: np.count_nonzero(found > 0)]
+        found = self._similarities_to([page]).reshape(-1)
+        rows = np.flatnonzero(found >= np.float32(LIKE_LEAST))
+        order = rows[np.argsort(-found[rows], kind="stable")]
         table = _with_hosts(self._pages.take(pa.array(order)), pa.array(found[order]))
-        return Likeness(table, find_gaps(found[order]), rows.size)
+        return Likeness(table, find_gaps(found[order]), found.size)
+
+    def _similarities_to(self, pages: Sequence[bytes | str | int]) -> NDArray[np.float32]:
+        """Similarity of each of `pages` (rows) to every page of the run (columns)."""
+        values = np.stack([self._values_of(page) for page in pages])
+        return self._sketches.similarities_to(sketch_words(values, self.settings.sketch_bits), count_filled(values))
 
     def _values_of(self, page: bytes | str | int) -> NDArray[np.uint32]:
         if isinstance(page, str) and "<" in page:
             page = page.encode("utf-8", errors="replace")
         if isinstance(page, bytes):
             return fingerprint(to_ascii_compatible(page, None)[0], self.settings)
-        return self._sketches.values[[self.row_of(page)]].reshape(-1)
+        page_id = int(self._page_ids[self.row_of(page)])
+        part = self.folder.part_path(FINGERPRINTS, page_id >> 32)
+        stored = pq.read_table(part, columns=["page_id", "fingerprint"], filters=[("page_id", "=", page_id)])
+        return np.frombuffer(stored.column("fingerprint")[0].as_py(), "<u4")
 
     def row_of(self, page: str | int) -> int:
         """The row of a page id or URL."""
@@ -211,7 +224,7 @@ class Run:
             raise UsageError(
                 f"None of the {len(seeds)} seeds is in {self.folder.path}: give URLs or hosts that were crawled."
             )
-        labels = cluster_labels(self._sketches, self._forest, threshold, self.settings)
+        labels = cluster_labels(self._sketches, len(self._page_ids), self._forest, threshold, self.settings)
         paths = _paths_from(start, self._forest, threshold)
         wanted = np.isin(labels, labels[start])
         reached = [row for row in paths if wanted[row]]
@@ -237,12 +250,12 @@ class Run:
         order = [("is_seed", "descending"), ("steps", "ascending"), ("weakest", "descending"), ("page_id", "ascending")]
         return table.sort_by(order)
 
-    def _labels(self, threshold: float | None, families: bool) -> NDArray[np.int64]:
+    def _labels(self, threshold: float | None, families: bool) -> NDArray[np.int32]:
         if families:
             if threshold is None:
                 return self._families
-            return family_labels(self._sketches, self._forest, self._at(threshold), self.settings)
-        return cluster_labels(self._sketches, self._forest, self._at(threshold), self.settings)
+            return family_labels(self._sketches, len(self._page_ids), self._forest, self._at(threshold), self.settings)
+        return cluster_labels(self._sketches, len(self._page_ids), self._forest, self._at(threshold), self.settings)
 
     def _at(self, threshold: float | None) -> float:
         """A threshold the stored forest can answer."""
@@ -264,16 +277,15 @@ class Run:
 
     @functools.cached_property
     def _sketches(self) -> Sketches:
-        columns = ["page_id", "equality", "filled", "fingerprint"]
-        return sketches_of(self.folder.read_parts("style/fingerprints", columns), self.settings)
+        return open_sketches(self.folder, self.settings)
 
     @functools.cached_property
     def _forest(self) -> Edges:
         return edges_from_table(self.folder.read_table(EDGES), self._page_ids)
 
     @functools.cached_property
-    def _families(self) -> NDArray[np.int64]:
-        return family_labels(self._sketches, self._forest, self.settings.loose, self.settings)
+    def _families(self) -> NDArray[np.int32]:
+        return family_labels(self._sketches, len(self._page_ids), self._forest, self.settings.loose, self.settings)
 
 
 def _with_hosts(pages: pa.Table, similarity: pa.Array | pa.ChunkedArray | None) -> pa.Table:

@@ -1,24 +1,24 @@
-"""From sketches to ranked groups: probe, check, forest, cut, chains, centre, rank.
+"""From sketches to groups: check, forest, cut, chains, centres.
 
-This part knows nothing of HTML. A sketch is a row of uint32 values (EMPTY where nothing was seen), a row is one
-page, rows stand in page_id order. Steps, each a function below:
+This part knows nothing of HTML. A row is one page, rows stand in page_id order and are numbered by int32. Steps, each
+a function below:
 
-1. `plan_probes`     how many probes keep the probability to miss a similar pair below what was asked for
-2. `find_forest`     equal sketches are collapsed; each probe sorts the rest into buckets by a few of their values;
+1. `find_forest`     equal sketches are collapsed; each probe sorts the rest into buckets by a few of their values;
                      pairs within a bucket are checked; of the edges that reach the loose threshold only the maximum
                      spanning forest is kept, which has the same components at every cut
-3. `cut`             components of the forest at any threshold, without comparing anything again; `supported` takes
+2. `cut`             components of the forest at any threshold, without comparing anything again; `supported` takes
                      low links away first that may be the luck of sampling
-4. `split_chains`    members that hang together only through others, not with their centre, are parted
-5. `find_centres`    the most typical member of each group, and every member's similarity to it
+3. `split_chains`    members that hang together only through others, not with their centre, are parted
+4. `find_centres`    the most typical member of each group, and every member's similarity to it
 
 After Procedure 2 of the hidden style similarity paper, section 3.4; the leader rule within large buckets and the
-forest are ours. Memory grows with the number of rows, never with the number of pairs.
+forest are ours. Memory grows with the number of rows, never with the number of pairs. Edges have one order everywhere,
+by similarity and then by pair, so the forest is the one and only, however it was put together.
 """
 
 import dataclasses
+import functools
 import itertools
-import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,66 +28,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels import graph
+from samehand.sketches import Buckets, Sketches
 
 CENTRE_SAMPLE = 64
 SUPPORT_SAMPLE = 8
-_FOLD_EDGES = 4
-_FOLD_LEAST = 1 << 20
-"""Edges are folded into the forest when there are this many times more of them than rows, and at least so many."""
+_FOLD_LEAST = 1 << 18
+"""Edges are folded into the forest when there are more than three for four rows, and at least so many."""
+_SPLIT_SAMPLE = 4096
+_SUPPORT_STRETCH = 1 << 17
 
 
 class Comparable(Protocol):
     """Rows that can be compared: all that chains and centres need to know of what is grouped."""
 
-    def similarities(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+    def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Similarity of row left[i] to row right[i]."""
 
-    def centres(self, members: NDArray[np.int64], starts: NDArray[np.int64], sample: int) -> NDArray[np.int64]:
+    def centres(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
         """Of the first `sample` members of each group, members[starts[g]:starts[g+1]], the one nearest to them all."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sketches:
-    """What is grouped. `equality` joins rows that are too small to compare (0: never); `floor` see `similarity`."""
-
-    values: NDArray[np.uint32]
-    comparable: NDArray[np.bool_]
-    equality: NDArray[np.uint64]
-    floor: int = 1
-
-    def similarities(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Estimated similarities. Rows joined by equality alone are as similar as can be, whatever their few values."""
-        found = graph.similarities_of_pairs(self.values, left, right, self.floor)
-        found[~self.comparable[right] | (left == right)] = 1.0
-        return found
-
-    def centres(self, members: NDArray[np.int64], starts: NDArray[np.int64], sample: int) -> NDArray[np.int64]:
-        """Centres by the estimate."""
-        return graph.find_centres(self.values, members, starts, sample, self.floor)
+    def draw(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Sort keys that put rows into an order unrelated to anything."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Edges:
-    """Pairs of rows (left < right) and their similarities."""
+    """Pairs of rows, (left << 32) | right with left < right, and their similarities."""
 
-    pairs: NDArray[np.int64]
+    packed: NDArray[np.uint64]
     similarities: NDArray[np.float32]
 
-    def above(self, threshold: float) -> NDArray[np.int64]:
-        """The pairs that reach `threshold`."""
-        return self.pairs[self.similarities >= np.float32(threshold)]
+    @classmethod
+    def of(cls, left: NDArray[np.int32], right: NDArray[np.int32], similarities: NDArray[np.float32]) -> "Edges":
+        """From both ends."""
+        return cls((left.astype(np.uint64) << np.uint64(32)) | right.astype(np.uint64), similarities)
 
+    @classmethod
+    def none(cls) -> "Edges":
+        """No edges."""
+        return cls(np.zeros(0, np.uint64), np.zeros(0, np.float32))
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ProbePlan:
-    """Which dimensions each probe looks at (p x k), and the probability to miss a pair at a similarity."""
+    @property
+    def pairs(self) -> NDArray[np.int32]:
+        """Left and right as columns. Nothing is copied: on little-endian machines the low half stands first."""
+        return self.packed.astype("<u8", copy=False).view("<i4").reshape(-1, 2)[:, ::-1]
 
-    dimensions: int
-    subsets: NDArray[np.int64]
+    def __len__(self) -> int:
+        return len(self.packed)
 
-    def miss(self, similarity: float) -> float:
-        """Probability that no probe brings together a pair of full sketches of this similarity."""
-        return miss_probability(self.dimensions, math.ceil(similarity * self.dimensions), *self.subsets.shape)
+    def __getitem__(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> "Edges":
+        return Edges(self.packed[chosen], self.similarities[chosen])
+
+    def above(self, threshold: float) -> "Edges":
+        """Those that reach `threshold`."""
+        return self[self.similarities >= np.float32(threshold)]
 
 
 @dataclasses.dataclass(slots=True)
@@ -103,6 +97,13 @@ class CheckCounts:
     checks: int = 0
     leader_cap_hits: int = 0
 
+    def add(self, found: NDArray[np.int64]) -> None:
+        """Counts what a kernel counted: buckets, large ones, checks, refused leaders."""
+        self.buckets += int(found[0])
+        self.large_buckets += int(found[1])
+        self.checks += int(found[2])
+        self.leader_cap_hits += int(found[3])
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRule:
@@ -114,127 +115,130 @@ class CheckRule:
     max_leaders: int
 
 
-def miss_probability(dimensions: int, matches: int, probes: int, probe_dimensions: int = 1) -> float:
-    """Probability that `probes` probes all miss a pair with `matches` of `dimensions` values in common.
-
-    With single dimensions, drawn without repetition, C(m - t, p) / C(m, p) exactly (section 3.4.2, whose expansion
-    is off by one); for larger subsets, drawn independently, (1 - C(t, k) / C(m, k)) ** p.
-    """
-    if probe_dimensions == 1:
-        return math.comb(dimensions - matches, probes) / math.comb(dimensions, probes)
-    return (1 - math.comb(matches, probe_dimensions) / math.comb(dimensions, probe_dimensions)) ** probes
-
-
-def plan_probes(
-    dimensions: int, similarity: float, *, miss: float, probes: int = 0, probe_dimensions: int = 1
-) -> ProbePlan:
-    """The fewest probes that miss a pair of this similarity with probability `miss` at most, or `probes` of them."""
-    matches = max(probe_dimensions, math.ceil(similarity * dimensions))
-    most = dimensions if probe_dimensions == 1 else dimensions * probe_dimensions
-    wanted = probes or next(
-        (p for p in range(1, most) if miss_probability(dimensions, matches, p, probe_dimensions) <= miss), most
-    )
-    draw = np.random.Generator(np.random.PCG64(dimensions * 1000 + probe_dimensions))
-    if probe_dimensions == 1:
-        subsets = draw.permutation(dimensions)[:wanted, np.newaxis]
-    else:
-        subsets = np.stack([draw.choice(dimensions, probe_dimensions, replace=False) for _ in range(wanted)])
-    return ProbePlan(dimensions=dimensions, subsets=np.sort(subsets, axis=1).astype(np.int64))
-
-
 def find_forest(
     sketches: Sketches,
-    plan: ProbePlan,
+    buckets: Buckets,
     *,
     rule: CheckRule,
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Edges, CheckCounts]:
     """The maximum spanning forest of all checked edges, and what it took to find them."""
-    counts = CheckCounts(rows=len(sketches.values))
-    joined, representatives = _join_equal(sketches, rule.loose)
-    counts.too_small = int(np.count_nonzero(~sketches.comparable))
-    counts.equal = len(joined.pairs)
-    forest: Edges = joined
-    pending: list[Edges] = []
-    for done, (edges, found) in enumerate(_checked_probes(sketches, representatives, plan, rule, threads), start=1):
-        counts.probes += 1
-        counts.buckets += int(found[0])
-        counts.large_buckets += int(found[1])
-        counts.checks += int(found[2])
-        counts.leader_cap_hits += int(found[3])
-        pending.append(edges)
-        if sum(len(edges.pairs) for edges in pending) > max(_FOLD_LEAST, _FOLD_EDGES * counts.rows):
-            forest, pending = spanning_forest([forest, *pending], counts.rows), []
-        if progress:
-            progress(done, len(plan.subsets))
-    return spanning_forest([forest, *pending], counts.rows), counts
-
-
-def _join_equal(sketches: Sketches, loose: float) -> tuple[Edges, NDArray[np.int64]]:
-    """Edges from each row to the smallest row equal to it, and the rows that stand for all others in the probes."""
-    hashes = graph.hash_rows(sketches.values)
-    firsts = graph.first_equal(sketches.values, hashes, np.argsort(hashes, kind="stable"))
-    representatives = np.flatnonzero(sketches.comparable & (firsts == np.arange(firsts.size)))
-    twins = np.flatnonzero(sketches.comparable & (firsts != np.arange(firsts.size)))
-    alike = sketches.similarities(firsts[twins], twins)
-    small = np.flatnonzero(~sketches.comparable & (sketches.equality != 0))
-    _, position, inverse = np.unique(sketches.equality[small], return_index=True, return_inverse=True)
-    first_small = small[position[inverse]]
-    repeated = first_small != small
-    pairs = np.concatenate([np.stack([firsts[twins], twins], 1), np.stack([first_small[repeated], small[repeated]], 1)])
-    similarities = np.concatenate([alike, np.ones(np.count_nonzero(repeated), np.float32)])
-    reached = similarities >= np.float32(loose)
-    return Edges(pairs[reached], similarities[reached]), representatives
-
-
-def _checked_probes(
-    sketches: Sketches, rows: NDArray[np.int64], plan: ProbePlan, rule: CheckRule, threads: int | None
-) -> Iterator[tuple[Edges, NDArray[np.int64]]]:
-    """Each probe's edges and counts, in the order of the plan whatever the number of threads."""
-
-    def check(subset: NDArray[np.int64]) -> tuple[Edges, NDArray[np.int64]]:
-        keys = np.sort(graph.probe_keys(sketches.values, rows, subset))
-        pairs, similarities, counts = graph.check_buckets(
-            sketches.values,
-            rows,
-            keys,
-            sketches.floor,
-            rule.loose,
-            rule.tight,
-            rule.full_check,
-            rule.max_leaders,
-        )
-        return Edges(pairs, similarities), counts
-
+    counts = CheckCounts(rows=len(sketches), too_small=int(np.count_nonzero(~sketches.comparable)))
+    joined, is_alone = join_equal(sketches, buckets.identity, rule.loose)
+    counts.equal = len(joined)
+    gathering = _Gathering(joined, sketches)
+    searched = is_alone & sketches.comparable
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        yield from pool.map(check, plan.subsets)
+        for done, column in enumerate(buckets.columns, start=1):
+            ranges = _key_ranges(column, threads or os.cpu_count() or 1)
+            check = functools.partial(_check_range, sketches, column, searched, rule)
+            for edges, found in pool.map(check, ranges):
+                gathering.add(edges)
+                counts.add(found)
+            counts.probes += 1
+            if progress:
+                progress(done, len(buckets.columns))
+    return gathering.forest(), counts
+
+
+def join_equal(sketches: Sketches, identity: NDArray[np.uint64], loose: float) -> tuple[Edges, NDArray[np.bool_]]:
+    """Edges from each row to the smallest row that is the same, and which rows are not the same as a smaller one."""
+    order = np.argsort(identity, kind="stable").astype(np.int32)
+    is_first = np.ones(order.size, np.bool_)
+    is_first[1:] = identity[order[1:]] != identity[order[:-1]]
+    firsts = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]] if order.size else order
+    is_twin = ~is_first & (identity[order] != 0)
+    left, right = firsts[is_twin], order[is_twin]
+    # A hash brought them together. Where sketches can be compared, they have to be the same.
+    same = ~sketches.comparable[right] | _equal_rows(sketches.words, left, right)
+    left, right = left[same], right[same]
+    is_alone = np.ones(order.size, np.bool_)
+    is_alone[right] = False
+    similarities = sketches.similarities(left, right)
+    return Edges.of(left, right, similarities).above(loose), is_alone
+
+
+def _equal_rows(words: NDArray[np.uint64], left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether row left[i] is row right[i], a stretch at a time."""
+    equal = np.empty(left.size, np.bool_)
+    for start in range(0, left.size, 1 << 16):
+        chosen = slice(start, start + (1 << 16))
+        equal[chosen] = (words[left[chosen]] == words[right[chosen]]).all(axis=1)
+    return equal
+
+
+def _key_ranges(column: NDArray[np.uint32], parts: int) -> list[tuple[int, int]]:
+    """Ranges of buckets of about as many rows each: a probe is shared between threads by its buckets."""
+    sample = np.sort(column[:: max(1, column.size // _SPLIT_SAMPLE)])
+    inner = {int(sample[sample.size * part // parts]) for part in range(1, parts)} if sample.size else set()
+    bounds = [0, *sorted(inner - {0}), 1 << 32]
+    return list(itertools.pairwise(bounds))
+
+
+def _check_range(
+    sketches: Sketches,
+    column: NDArray[np.uint32],
+    searched: NDArray[np.bool_],
+    rule: CheckRule,
+    bounds: tuple[int, int],
+) -> tuple[Edges, NDArray[np.int64]]:
+    keys = graph.keys_between(column, searched, *bounds)
+    keys.sort()
+    pairs, similarities, counts = graph.check_buckets(
+        sketches.words, sketches.filled, keys, sketches.lanes, rule.loose, rule.tight, rule.full_check, rule.max_leaders
+    )
+    return Edges(pairs, similarities), counts
+
+
+class _Gathering:
+    """Edges as they come in, folded into the forest whenever there are many of them."""
+
+    def __init__(self, joined: Edges, sketches: Sketches) -> None:
+        self._sketches = sketches
+        self._forest = spanning_forest([joined], len(sketches))
+        self._pending: list[Edges] = []
+        self._count = 0
+        self._limit = max(_FOLD_LEAST, len(sketches) * 3 // 4)
+        self._seen = np.zeros(1 << max(len(sketches) // 2, 1).bit_length(), np.uint64)
+
+    def add(self, edges: Edges) -> None:
+        kept = graph.drop_seen(edges.packed, edges.similarities, self._seen)
+        self._pending.append(Edges(edges.packed[:kept].copy(), edges.similarities[:kept].copy()))
+        self._count += kept
+        if self._count > self._limit:
+            self._fold()
+
+    def forest(self) -> Edges:
+        self._fold()
+        return self._forest
+
+    def _fold(self) -> None:
+        self._sketches.let_go()
+        self._forest = _merged(self._forest, self._pending, len(self._sketches))
+        self._pending, self._count = [], 0
 
 
 def spanning_forest(parts: list[Edges], rows: int) -> Edges:
-    """Maximum spanning forest of the edges in `parts`. Ties are broken by row, so parts may come in any order.
+    """Maximum spanning forest of the edges in `parts`, best edge first.
 
     The forest of a forest and more edges is the forest of all edges: parts can be folded in as they are found.
     """
-    pairs = np.concatenate([part.pairs for part in parts])
-    similarities = np.concatenate([part.similarities for part in parts])
-    # Sorting packed pairs is several times faster than sorting by three keys, and brings what several probes found
-    # together, so that each pair goes on once.
-    packed = (pairs[:, 0].astype(np.uint64) << np.uint64(32)) | pairs[:, 1].astype(np.uint64)
-    by_pair = np.argsort(packed)
-    by_pair = by_pair[np.diff(packed[by_pair], prepend=~packed[by_pair[:1]]) != 0]
-    best_first = by_pair[np.argsort(-similarities[by_pair], kind="stable")]
-    pairs, similarities = pairs[best_first], similarities[best_first]
-    chosen = graph.forest_edges(pairs, rows)
-    return Edges(pairs[chosen], similarities[chosen])
+    return _merged(Edges.none(), parts, rows)
 
 
-def cut(forest: Edges, rows: int, threshold: float) -> NDArray[np.int64]:
+def _merged(forest: Edges, parts: list[Edges], rows: int) -> Edges:
+    pairs = np.concatenate([part.packed for part in parts]) if parts else Edges.none().packed
+    similarities = np.concatenate([part.similarities for part in parts]) if parts else Edges.none().similarities
+    return Edges(*graph.merge_forest(forest.packed, forest.similarities, pairs, similarities, rows))
+
+
+def cut(forest: Edges, rows: int, threshold: float) -> NDArray[np.int32]:
     """Each row's group at `threshold`, named by the group's smallest row. A row alone is its own group."""
-    return graph.components(forest.above(threshold), rows)
+    return graph.components(forest.above(threshold).packed, rows)
 
 
-def supported(things: Comparable, forest: Edges, labels: NDArray[np.int64], *, firm: float, support: float) -> Edges:
+def supported(things: Comparable, forest: Edges, labels: NDArray[np.int32], *, firm: float, support: float) -> Edges:
     """The forest without its links below `firm` that nothing else speaks for.
 
     A low similarity may be the luck of sampling, and the more pages there are the more of such luck; one lucky link
@@ -242,26 +246,41 @@ def supported(things: Comparable, forest: Edges, labels: NDArray[np.int64], *, f
     similarity between samples of both, the link itself aside, reaches `support`.
     """
     weak = np.flatnonzero(forest.similarities < np.float32(firm))
-    order = np.lexsort((_shuffled(np.arange(labels.size)), labels))
-    ends = labels[forest.pairs[weak]]
-    first = np.searchsorted(labels[order], ends, side="left")
-    sizes = np.minimum(np.searchsorted(labels[order], ends, side="right") - first, SUPPORT_SAMPLE)
-    sums, counts = np.zeros(weak.size), np.zeros(weak.size)
+    rows = np.unique(labels[forest.pairs[weak]])
+    members = np.flatnonzero(np.isin(labels, rows)).astype(np.int32)
+    members = members[_by_group(things, members, labels[members])]
+    names = labels[members]
+    kept = np.ones(forest.similarities.size, np.bool_)
+    for start in range(0, weak.size, _SUPPORT_STRETCH):
+        stretch = weak[start : start + _SUPPORT_STRETCH]
+        kept[stretch] = _mean_likeness(things, forest.pairs[stretch], labels, members, names) >= support
+    return forest[kept]
+
+
+def _mean_likeness(
+    things: Comparable,
+    links: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    members: NDArray[np.int32],
+    names: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Mean similarity between samples of the groups at the ends of each link, which are `members` sorted by `names`."""
+    ends = labels[links]
+    first = np.searchsorted(names, ends, side="left")
+    sizes = np.minimum(np.searchsorted(names, ends, side="right") - first, SUPPORT_SAMPLE)
+    sums, counts = np.zeros(len(links)), np.zeros(len(links))
     for i, j in itertools.product(range(SUPPORT_SAMPLE), repeat=2):
         there = np.flatnonzero((i < sizes[:, 0]) & (j < sizes[:, 1]))
-        pairs = np.stack([order[first[there, 0] + i], order[first[there, 1] + j]], axis=1)
-        other = (pairs != forest.pairs[weak[there]]).any(axis=1)
+        pairs = np.stack([members[first[there, 0] + i], members[first[there, 1] + j]], axis=1)
+        other = (pairs != links[there]).any(axis=1)
         sums[there[other]] += things.similarities(pairs[other, 0].copy(), pairs[other, 1].copy())
         counts[there[other]] += 1
-    fallen = weak[sums < support * np.maximum(counts, 1)]
-    kept = np.ones(forest.similarities.size, np.bool_)
-    kept[fallen] = False
-    return Edges(forest.pairs[kept], forest.similarities[kept])
+    return np.asarray(sums / np.maximum(counts, 1))
 
 
 def split_chains(
-    things: Comparable, forest: Edges, labels: NDArray[np.int64], *, threshold: float, least: float
-) -> NDArray[np.int64]:
+    things: Comparable, forest: Edges, labels: NDArray[np.int32], *, threshold: float, least: float
+) -> NDArray[np.int32]:
     """Parts what is only chained: the paper's "worms" (figure 3).
 
     A member stays with its group when its similarity to the group's centre reaches `least`. Those that do not are
@@ -272,43 +291,41 @@ def split_chains(
     active = in_groups(labels)
     while least > 0 and active.size:
         groups = find_centres(things, active, labels[active])
-        away = groups.members[groups.similarities < np.float32(least)]
+        is_near = groups.similarities >= np.float32(least)
+        away = groups.members[~is_near]
         if not away.size:
             break
-        stays = groups.members[groups.similarities >= np.float32(least)]
-        _name_by_smallest(labels, stays)
+        _name_by_smallest(labels, groups.members[is_near])
         is_away = np.zeros(labels.size, np.bool_)
         is_away[away] = True
         # Rows that left two different groups never meet again: their old labels part them.
-        inner = links[is_away[links[:, 0]] & is_away[links[:, 1]]]
-        inner = inner[labels[inner[:, 0]] == labels[inner[:, 1]]]
-        labels[away] = graph.components(inner, labels.size)[away]
+        left, right = links.pairs[:, 0], links.pairs[:, 1]
+        links = links[is_away[left] & is_away[right] & (labels[left] == labels[right])]
+        labels[away] = graph.components(links.packed, labels.size)[away]
         active = away[in_groups(labels[away])]
     return labels
 
 
-def in_groups(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def in_groups(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """The rows that are not alone in their groups."""
-    _, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    return np.flatnonzero(sizes[inverse] > 1)
+    return np.flatnonzero(np.bincount(labels)[labels] > 1).astype(np.int32)
 
 
-def _name_by_smallest(labels: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+def _name_by_smallest(labels: NDArray[np.int32], rows: NDArray[np.int32]) -> None:
     """Renames the groups of `rows` after their smallest row among `rows`, in place."""
-    _, inverse = np.unique(labels[rows], return_inverse=True)
-    smallest = np.full(inverse.max(initial=-1) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(smallest, inverse, rows)
-    labels[rows] = smallest[inverse]
+    smallest = np.full(labels.size, np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(smallest, labels[rows], rows)
+    labels[rows] = smallest[labels[rows]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Groups:
     """Members in group order: group g is members[starts[g]:starts[g+1]], named labels[g], with centre centres[g]."""
 
-    labels: NDArray[np.int64]
+    labels: NDArray[np.int32]
     starts: NDArray[np.int64]
-    members: NDArray[np.int64]
-    centres: NDArray[np.int64]
+    members: NDArray[np.int32]
+    centres: NDArray[np.int32]
     similarities: NDArray[np.float32]
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -320,21 +337,23 @@ class Groups:
         return np.diff(self.starts)
 
 
-def find_centres(things: Comparable, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> Groups:
+def find_centres(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> Groups:
     """Groups `rows` by their `labels`; finds each group's centre and each member's similarity to it.
 
     The centre is the member nearest to all others, judged on a sample of CENTRE_SAMPLE members that depends on the
     group alone.
     """
-    order = np.lexsort((_shuffled(rows), labels))
-    members = rows[order]
-    names, starts = np.unique(labels[order], return_index=True)
-    bounds = np.append(starts, rows.size).astype(np.int64)
-    centres = things.centres(members, bounds, CENTRE_SAMPLE)
-    return Groups(names, bounds, members, centres, things.similarities(np.repeat(centres, np.diff(bounds)), members))
+    order = _by_group(things, rows, labels)
+    members, names = rows[order], labels[order]
+    is_first = np.ones(names.size, np.bool_)
+    is_first[1:] = names[1:] != names[:-1]
+    starts = np.append(np.flatnonzero(is_first), names.size)
+    centres = things.centres(members, starts, CENTRE_SAMPLE)
+    similarities = things.similarities(np.repeat(centres, np.diff(starts)), members)
+    return Groups(names[is_first], starts, members, centres, similarities)
 
 
-def _shuffled(rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Sort keys that put rows into an order unrelated to their numbers."""
-    mixed = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xFF51AFD7ED558CCD)
+def _by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The order of `rows` by label, and within a label in an order that looks like none."""
+    keys = (labels.astype(np.uint64) << np.uint64(32)) | (things.draw(rows) >> np.uint64(32))
+    return np.argsort(keys, kind="stable")

@@ -16,9 +16,11 @@ from typing import IO, Any, cast
 
 from samehand import tasks as running
 from samehand.errors import RunWriteError, SamehandError, SettingsError
-from samehand.grouping import CheckCounts, CheckRule, Edges, ProbePlan, Sketches, find_forest
+from samehand.grouping import CheckCounts, find_forest
+from samehand.ranking import Grouped, group_rows
 from samehand.run import RunFolder
 from samehand.settings import Settings
+from samehand.style_sketches import check_rule, probe_plan, searched
 from samehand.tasks import Progress, Task, TaskOutcome, Tell
 
 WORKER = (sys.executable, "-m", "samehand.worker")
@@ -43,15 +45,17 @@ class LocalEngine:
         for task in tasks:
             yield _run_here(folder, task, settings, tell)
 
-    def find_forest(
-        self, sketches: Sketches, plan: ProbePlan, *, rule: CheckRule, tell: Tell
-    ) -> tuple[Edges, CheckCounts]:
+    def group_styles(self, folder: RunFolder, settings: Settings, tell: Tell) -> tuple[Grouped, CheckCounts]:
         """Searches for edges with one thread per worker."""
 
         def told(done: int, total: int) -> None:
             tell(Progress("group", done=done, total=total))
 
-        return find_forest(sketches, plan, rule=rule, threads=self._workers, progress=told)
+        with searched(folder, settings, probe_plan(settings)) as (sketches, buckets):
+            forest, counts = find_forest(
+                sketches, buckets, rule=check_rule(settings), threads=self._workers, progress=told
+            )
+        return group_rows(sketches, sketches.page_ids, forest, settings), counts
 
 
 def _run_here(folder: RunFolder, task: Task, settings: Settings, tell: Tell) -> TaskOutcome:

@@ -18,15 +18,15 @@ from typing import Any, Protocol
 
 from samehand import __version__
 from samehand.errors import InputError, RunMismatchError
-from samehand.grouping import CheckCounts, CheckRule, Edges, ProbePlan, Sketches, plan_probes
+from samehand.grouping import CheckCounts
 from samehand.page import Reject
-from samehand.ranking import group_style
+from samehand.ranking import Grouped, write_grouped
 from samehand.replicas import group_replicas
 from samehand.run import FORMAT, RunFolder, digest_facts
 from samehand.settings import PUBLIC_KEY, Settings
 from samehand.signals import SIGNALS
 from samehand.sources import Source, Unit, find_sources, plan_units
-from samehand.style import sketches_of
+from samehand.style_sketches import probe_plan
 from samehand.tasks import PAGES, Progress, Task, TaskOutcome, Tell, part_name, progress_of, signal_facts
 
 _MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
@@ -38,10 +38,8 @@ class Engine(Protocol):
     def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task, in any order."""
 
-    def find_forest(
-        self, sketches: Sketches, plan: ProbePlan, *, rule: CheckRule, tell: Tell
-    ) -> tuple[Edges, CheckCounts]:
-        """Runs the search for edges."""
+    def group_styles(self, folder: RunFolder, settings: Settings, tell: Tell) -> tuple[Grouped, CheckCounts]:
+        """Searches the fingerprints of a run for edges, and makes families and clusters of them."""
 
 
 def run_scan(
@@ -253,36 +251,14 @@ def _grouped_once(folder: RunFolder, signal: str, settings: Settings, group: Cal
 
 
 def _group_styles(folder: RunFolder, settings: Settings, engine: Engine, tell: Tell) -> dict[str, Any]:
-    sketches = sketches_of(folder.read_parts("style/fingerprints"), settings)
+    grouped, counts = engine.group_styles(folder, settings, tell)
     plan = probe_plan(settings)
-    forest, counts = engine.find_forest(sketches, plan, rule=check_rule(settings), tell=tell)
     return {
         **dataclasses.asdict(counts),
-        **group_style(folder, sketches, forest, settings),
+        **write_grouped(folder, grouped),
         "miss_loose": plan.miss(settings.loose),
         "miss_tight": plan.miss(settings.tight),
     }
-
-
-def check_rule(settings: Settings) -> CheckRule:
-    """How pairs of fingerprints within a bucket are checked."""
-    return CheckRule(
-        loose=settings.loose,
-        tight=settings.tight,
-        full_check=settings.full_check,
-        max_leaders=settings.max_leaders,
-    )
-
-
-def probe_plan(settings: Settings) -> ProbePlan:
-    """The probes these settings ask for."""
-    return plan_probes(
-        settings.dimensions,
-        settings.loose,
-        miss=settings.miss,
-        probes=settings.probes,
-        probe_dimensions=settings.probe_dimensions,
-    )
 
 
 def _finish(folder: RunFolder, counts: dict[str, Any], failures: Sequence[TaskOutcome]) -> None:

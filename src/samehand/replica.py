@@ -24,6 +24,7 @@ from samehand.errors import SettingsError
 from samehand.kernels import words as kernel
 from samehand.kernels import wordsets
 from samehand.lexicon import Lexicon, WordReader
+from samehand.sketches import shuffled
 from samehand.style import page_buffers
 
 SIGNED, FEW_WORDS, SMALL_OVERLAP = "signed", "few words", "small overlap"
@@ -48,13 +49,17 @@ class WordSets:
     starts: NDArray[np.int64]
     words: NDArray[np.uint32]
 
-    def similarities(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float32]:
+    def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Cosine of set left[i] with set right[i]: words in both ÷ geometric mean of the sizes (section 6.4)."""
         return wordsets.cosines_of_pairs(self.starts, self.words, left, right)
 
-    def centres(self, members: NDArray[np.int64], starts: NDArray[np.int64], sample: int) -> NDArray[np.int64]:
+    def centres(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
         """Centres by the cosine."""
         return wordsets.find_centres(self.starts, self.words, members, starts, sample)
+
+    def draw(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Sort keys that put rows into an order unrelated to their numbers."""
+        return shuffled(rows.astype(np.int64))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -101,35 +101,27 @@ def find_forest(
     """
     counts = CheckCounts(rows=len(keys), too_small=int(np.count_nonzero(keys[:, -1] == 0)))
     twins, representatives = _join_equal(keys[:, -1], sets)
-    counts.equal = len(twins.pairs)
-    forest = _reaching(twins, rule.loose)
+    counts.equal = len(twins)
+    forest = twins.above(rule.loose)
     for edges, found in _checked_columns(keys[:, :-1], sets, representatives, rule, threads):
         counts.probes += 1
-        counts.buckets += int(found[0])
-        counts.large_buckets += int(found[1])
-        counts.checks += int(found[2])
-        counts.leader_cap_hits += int(found[3])
-        forest = spanning_forest([forest, _reaching(edges, rule.loose)], counts.rows)
+        counts.add(found)
+        forest = spanning_forest([forest, edges.above(rule.loose)], counts.rows)
     return forest, counts
 
 
-def _reaching(edges: Edges, cosine: float) -> Edges:
-    reached = edges.similarities >= np.float32(cosine)
-    return Edges(edges.pairs[reached], edges.similarities[reached])
-
-
-def _join_equal(digests: NDArray[np.uint64], sets: WordSets) -> tuple[Edges, NDArray[np.int64]]:
+def _join_equal(digests: NDArray[np.uint64], sets: WordSets) -> tuple[Edges, NDArray[np.int32]]:
     """Edges from each row to the smallest row with the same words, and the rows that stand for all others."""
-    rows = np.flatnonzero(digests != 0)
+    rows = np.flatnonzero(digests != 0).astype(np.int32)
     _, firsts, places = np.unique(digests[rows], return_index=True, return_inverse=True)
     smallest = rows[firsts][places]
     repeated = smallest != rows
     left, right = smallest[repeated], rows[repeated]
-    return Edges(np.stack([left, right], 1), sets.similarities(left, right)), rows[~repeated]
+    return Edges.of(left, right, sets.similarities(left, right)), rows[~repeated]
 
 
 def _checked_columns(
-    signatures: NDArray[np.uint64], sets: WordSets, rows: NDArray[np.int64], rule: CheckRule, threads: int | None
+    signatures: NDArray[np.uint64], sets: WordSets, rows: NDArray[np.int32], rule: CheckRule, threads: int | None
 ) -> Iterator[tuple[Edges, NDArray[np.int64]]]:
     """Each column's edges and counts, in order whatever the number of threads."""
 
@@ -140,13 +132,13 @@ def _checked_columns(
         pairs, cosines, counts = wordsets.check_buckets(
             sets.starts, sets.words, keys, order, rule.tight, rule.full_check, rule.max_leaders
         )
-        return Edges(pairs, cosines), counts
+        return Edges.of(pairs[:, 0], pairs[:, 1], cosines), counts
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         yield from pool.map(check, range(signatures.shape[1]))
 
 
-def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int32]) -> NDArray[np.int64]:
     """The evidence of each pair: the first lexicon whose signatures agree, ALL_WORDS where only the whole sets do."""
     left, right = keys[pairs[:, 0]], keys[pairs[:, 1]]
     agree = (left == right) & (left != 0)

@@ -34,6 +34,7 @@ FORMAT = 1
 """Version of the folder's layout; a run of another format is refused."""
 
 TEMPORARY = ".writing"
+_BATCH_ROWS = 1 << 14
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,10 +131,26 @@ class RunFolder:
 
     def read_parts(self, table: str, columns: Sequence[str] | None = None) -> pa.Table:
         """All parts of a table, in unit order, which is page_id order."""
+        return pa.concat_tables(
+            pq.read_table(path, columns=columns, partitioning=None) for path in self.part_paths(table)
+        )
+
+    def iterate_parts(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a table in page_id order, a batch at a time."""
+        for path in self.part_paths(table):
+            with pq.ParquetFile(path) as part:
+                yield from part.iter_batches(_BATCH_ROWS, columns=list(columns))
+
+    def count_rows(self, table: str) -> int:
+        """Rows in all parts of a table."""
+        return sum(pq.read_metadata(path).num_rows for path in self.part_paths(table))
+
+    def part_paths(self, table: str) -> list[Path]:
+        """Where the parts of a table stand, in unit order."""
         paths = sorted((self.path / table).glob("part-*.parquet"))
         if not paths:
             raise RunError(f"{self.path / table} holds no parts: run the same scan again.")
-        return pa.concat_tables(pq.read_table(path, columns=columns, partitioning=None) for path in paths)
+        return paths
 
     def clean(self) -> None:
         """Removes what a killed process left half written."""

@@ -15,6 +15,7 @@ from samehand.errors import SettingsError
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
 PROFILES = ("web", "mail")
+SKETCH_BITS = (8, 32)
 CHOICES = {"estimator": ESTIMATORS, "profile": PROFILES}
 """Settings that are one of a few words."""
 
@@ -57,6 +58,7 @@ class Settings:
     probe_dimensions: int = _setting(1, "grouping", "Dimensions a probe compares at once (the paper's k).")
     full_check: int = _setting(64, "grouping", "Buckets up to this size check all pairs, larger ones leaders only.")
     max_leaders: int = _setting(64, "grouping", "Leaders a large bucket compares with; hits of this cap are counted.")
+    sketch_bits: int = _setting(8, "grouping", "Bits of each dimension that a check compares: 8, or all 32.")
 
     lexicon: str = _setting("", "replica", "Lexicon file that near replicas are judged by; empty for the shipped one.")
     lexicons: int = _setting(10, "replica", "Randomised lexicons beside the original one (the paper's K).")
@@ -91,6 +93,8 @@ class Settings:
             raise SettingsError(f"loose ({self.loose}) is above tight ({self.tight}): families hold clusters.")
         if self.probes * self.probe_dimensions > self.dimensions * self.dimensions:
             raise SettingsError(f"{self.probes} probes are more than {self.dimensions} dimensions have use for.")
+        if self.sketch_bits not in SKETCH_BITS:
+            raise SettingsError(f"sketch_bits is {self.sketch_bits}: choose 8 or 32.")
         if not self.key:
             raise SettingsError("key is empty: leave it out for the public one, or give a secret.")
 
@@ -166,6 +170,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "tight": 35 / 128,
         "cohesion": 0.0,
         "probes": 20,
+        "sketch_bits": 32,
         # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
         "lexicon_keep_least": 2 / 3,
         "min_overlap": 5,

@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.grouping import Sketches
-from samehand.kernels import graph, noise
+from samehand.kernels import noise, sketches
 from samehand.settings import Settings
+from samehand.sketches import WIDE, lanes_of, sketch_words
 
 _LETTERS_AND_DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _WHITE_SPACE = b" \t\n\r\f\v"
@@ -82,7 +82,7 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
         rows = list(renamed)
         again = fingerprint_buffers(*page_buffers(pa.array(renamed.values(), pa.large_binary())), settings)
         values[rows], lengths[rows], digests[rows] = again
-    filled = graph.count_filled(values)
+    filled = sketches.count_filled(values)
     equality = np.zeros(filled.size, np.uint64)
     for row in np.flatnonzero(filled < settings.min_filled).tolist():
         content = renamed.get(row)
@@ -92,7 +92,7 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
         pa.array(lengths),
         pa.array(digests),
         pa.array(equality),
-        pa.array(filled.astype(np.int16)),
+        pa.array(filled),
         pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(4 * settings.dimensions), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, "<u4"))]
         ),
@@ -191,7 +191,11 @@ def part_set(content: bytes, settings: Settings | None = None) -> NDArray[np.uin
 
 def estimate(left: NDArray[np.uint32], right: NDArray[np.uint32], settings: Settings | None = None) -> float:
     """Similarity of two fingerprints, by the estimator of the settings."""
-    return float(graph.similarity(left, right, estimator_floor(settings or Settings())))
+    settings = settings or Settings()
+    rows = sketch_words(np.stack([left, right]), WIDE)
+    lanes = lanes_of(settings.dimensions, bits=WIDE, floor=estimator_floor(settings))
+    filled = sketches.count_filled(np.stack([left, right]))
+    return float(sketches.row_similarity(rows, filled, 0, 1, lanes))
 
 
 def estimator_floor(settings: Settings) -> int:
@@ -199,17 +203,31 @@ def estimator_floor(settings: Settings) -> int:
     return settings.dimensions if settings.estimator == "paper" else 1
 
 
-def sketches_of(style: pa.Table, settings: Settings) -> Sketches:
-    """What grouping needs of the stored fingerprints, rows in page_id order."""
-    column = style.column("fingerprint").combine_chunks()
-    fixed = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-    values = np.frombuffer(fixed.buffers()[1], "<u4").reshape(-1, settings.dimensions)
-    values = values[fixed.offset : fixed.offset + len(fixed)]
-    filled = style.column("filled").to_numpy()
-    if settings.estimator == "paper":
-        return Sketches(values, filled > 0, np.zeros(len(values), np.uint64), estimator_floor(settings))
-    equality = style.column("equality").to_numpy()
-    return Sketches(values, filled >= max(1, settings.min_filled), equality, estimator_floor(settings))
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stored:
+    """Stored fingerprints as grouping needs them: wide values, which rows can be compared, which are the same."""
+
+    page_ids: NDArray[np.int64]
+    values: NDArray[np.uint32]
+    filled: NDArray[np.int16]
+    comparable: NDArray[np.bool_]
+    identity: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, settings: Settings) -> "Stored":
+        """From a batch of STORED_COLUMNS. Rows too small to compare are the same where their keys of equality are."""
+        column = batch.column("fingerprint")
+        values = np.frombuffer(column.buffers()[1], "<u4").reshape(-1, settings.dimensions)
+        values = values[column.offset : column.offset + len(column)]
+        filled = batch.column("filled").to_numpy()
+        is_paper = settings.estimator == "paper"
+        comparable = filled >= (1 if is_paper else max(1, settings.min_filled))
+        small = np.zeros(len(batch), np.uint64) if is_paper else batch.column("equality").to_numpy()
+        identity = np.where(comparable, sketches.hash_rows(values), small)
+        return cls(batch.column("page_id").to_numpy(), values, filled, comparable, identity)
+
+
+STORED_COLUMNS = ("page_id", "equality", "filled", "fingerprint")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

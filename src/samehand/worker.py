@@ -4,6 +4,8 @@ It speaks JSON lines: units of work come in on standard input, progress and outc
 pickle, and no need for the caller to guard its main module. A worker whose engine is gone ends at once.
 """
 
+import contextlib
+import ctypes
 import dataclasses
 import json
 import os
@@ -22,17 +24,26 @@ from samehand.sources import Unit
 from samehand.tasks import Progress, Task, process_task
 
 _TELL_SECONDS = 0.2
+_SET_DEATH_SIGNAL = 1
+"""Linux: prctl's PR_SET_PDEATHSIG."""
 
 
 def main() -> None:
     """Serves units until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides what an interrupt means
+    _die_with_engine()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not break the protocol
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin, requests), daemon=True).start()
     while True:
         _serve(requests.get(), answers)
+
+
+def _die_with_engine() -> None:
+    """Asks the system to end this process with its engine, even in the middle of a kernel; else `_listen` does."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, int(signal.SIGKILL))
 
 
 def _listen(lines: IO[str], requests: "queue.SimpleQueue[dict[str, Any]]") -> None:

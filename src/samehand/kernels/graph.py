@@ -1,139 +1,53 @@
-"""Sketches to edges, edges to forests and groups: the hot loops of grouping.
+"""Buckets to edges, edges to forests and groups: the hot loops of grouping.
 
-A sketch is a row of uint32 values, EMPTY where nothing was seen. Pages are rows, numbered by int64; the caller keeps
-rows in page_id order. Edges are three arrays of equal length: left < right, and the similarity between them.
-`tests/test_kernels_graph.py` holds each function equal to a readable reference.
+Pages are rows, numbered by int32; the caller keeps rows in page_id order. An edge is a pair, left < right, packed as
+(left << 32) | right, and a similarity. `tests/test_grouping.py` holds each function equal to a readable reference.
 """
-
-from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.noise import EMPTY
+from samehand.kernels.sketches import Lanes, row_similarity
 
 _EMPTY = np.uint32(EMPTY)
+_ROW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
 
 
 @nb.njit(cache=True, nogil=True)
-def similarity(left: NDArray[np.uint32], right: NDArray[np.uint32], floor: int) -> np.float32:
-    """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
-
-    floor = 1 is the default estimate of Jaccard; floor = m divides by m always, as the paper does.
-    """
-    equal = np.int32(0)
-    both_empty = np.int32(0)
-    for dimension in range(np.uint32(left.size)):
-        equal += np.int32(left[dimension] == right[dimension])
-        both_empty += np.int32((left[dimension] & right[dimension]) == _EMPTY)
-    filled = left.size - both_empty
-    return np.float32(equal - both_empty) / np.float32(filled if filled > floor else floor)
-
-
-@nb.njit(cache=True, nogil=True)
-def row_similarity(values: NDArray[np.uint32], left: np.int64 | int, right: np.int64 | int, floor: int) -> np.float32:
-    """`similarity` of two rows. Indexing the table is a third faster than taking its rows as arrays first."""
-    first, second = np.uint64(left), np.uint64(right)
-    equal = np.int32(0)
-    both_empty = np.int32(0)
-    for dimension in range(np.uint64(values.shape[1])):
-        a, b = values[first, dimension], values[second, dimension]
-        equal += np.int32(a == b)
-        both_empty += np.int32((a & b) == _EMPTY)
-    filled = values.shape[1] - both_empty
-    return np.float32(equal - both_empty) / np.float32(filled if filled > floor else floor)
-
-
-@nb.njit(cache=True, nogil=True)
-def similarities_to(
-    values: NDArray[np.uint32], rows: NDArray[np.int64], sketch: NDArray[np.uint32], floor: int
-) -> NDArray[np.float32]:
-    """Similarity of each of `rows` to one sketch."""
-    result = np.empty(rows.size, np.float32)
-    for position in range(rows.size):
-        result[position] = similarity(values[rows[position]], sketch, floor)
-    return result
-
-
-@nb.njit(cache=True, nogil=True)
-def count_filled(values: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """Filled dimensions of each sketch."""
-    filled = np.zeros(values.shape[0], np.int64)
-    for row in range(values.shape[0]):
-        for dimension in range(values.shape[1]):
-            filled[row] += values[row, dimension] != _EMPTY
-    return filled
-
-
-@nb.njit(cache=True, nogil=True)
-def hash_rows(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """A 64-bit hash of each sketch, to bring equal ones together; equality itself is always checked."""
-    hashes = np.empty(values.shape[0], np.uint64)
-    for row in range(values.shape[0]):
-        state = np.uint64(0x9E3779B97F4A7C15)
-        for dimension in range(values.shape[1]):
-            state = (state ^ np.uint64(values[row, dimension])) * np.uint64(0xFF51AFD7ED558CCD)
-            state ^= state >> np.uint64(32)
-        hashes[row] = state
-    return hashes
-
-
-@nb.njit(cache=True, nogil=True)
-def first_equal(values: NDArray[np.uint32], hashes: NDArray[np.uint64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row the smallest row with an equal sketch. `order` sorts rows by (hash, row)."""
-    firsts = np.arange(values.shape[0])
-    leader = 0
-    for position in range(1, order.size):
-        row, first = order[position], order[leader]
-        if hashes[row] != hashes[first]:
-            leader = position
-        elif np.array_equal(values[row], values[first]):
-            firsts[row] = first
-    return firsts
-
-
-@nb.njit(cache=True, nogil=True)
-def probe_keys(
-    values: NDArray[np.uint32], rows: NDArray[np.int64], dimensions: NDArray[np.int64]
-) -> NDArray[np.uint64]:
-    """What one probe sorts: (bucket key << 32) | position in `rows`, for rows filled in all of `dimensions`."""
-    keys = np.empty(rows.size, np.uint64)
+def keys_between(column: NDArray[np.uint32], chosen: NDArray[np.bool_], first: int, end: int) -> NDArray[np.uint64]:
+    """What a probe sorts: (bucket << 32) | row, for the chosen rows whose bucket is from `first` up to `end`."""
     count = 0
-    for position in range(rows.size):
-        bucket = np.uint64(0)
-        filled = True
-        for dimension in dimensions:
-            value = values[rows[position], dimension]
-            filled &= value != _EMPTY
-            bucket = (bucket * np.uint64(0x9E3779B1) + np.uint64(value)) & np.uint64(0xFFFFFFFF)
-        if filled:
-            keys[count] = (bucket << np.uint64(32)) | np.uint64(position)
+    for row in range(column.size):
+        count += chosen[row] and column[row] != _EMPTY and first <= column[row] < end
+    keys = np.empty(count, np.uint64)
+    count = 0
+    for row in range(column.size):
+        if chosen[row] and column[row] != _EMPTY and first <= column[row] < end:
+            keys[count] = (np.uint64(column[row]) << _HALF) | np.uint64(row)
             count += 1
-    return keys[:count]
+    return keys
 
 
 @nb.njit(cache=True, nogil=True)
-def _grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
-    if needed <= array.shape[0]:
-        return array
-    larger = np.empty((max(needed, 2 * array.shape[0]), array.shape[1]), array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
+def _packed(left: np.uint64, right: np.uint64) -> np.uint64:
+    return (min(left, right) << _HALF) | max(left, right)
 
 
 @nb.njit(cache=True, nogil=True)
 def check_buckets(
-    values: NDArray[np.uint32],
-    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
     sorted_keys: NDArray[np.uint64],
-    floor: int,
+    lanes: Lanes,
     loose: float,
     tight: float,
     full_check: int,
     max_leaders: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """Checks each bucket of one probe. Returns edges (pairs, similarities) and counts.
+) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]:
+    """Checks each bucket of one probe. Returns edges (packed pairs, similarities) and counts.
 
     A bucket of up to `full_check` rows checks all its pairs, and keeps their spanning tree. In a larger one each
     row, in row order, is compared with the bucket's leaders only, takes an edge to the most similar one if that
@@ -142,59 +56,59 @@ def check_buckets(
     order they are checked in.
     Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap.
     """
-    pairs = np.empty((1024, 2), np.int64)
-    similarities = np.empty((1024, 1), np.float32)
+    # Each row brings one edge at most. Memory that is never written to costs nothing.
+    pairs = np.empty(sorted_keys.size, np.uint64)
+    similarities = np.empty(sorted_keys.size, np.float32)
     counts = np.zeros(4, np.int64)
-    leaders = np.empty(max_leaders, np.int64)
+    leaders = np.empty(max_leaders, np.uint64)
     edges = 0
     start = 0
     while start < sorted_keys.size:
-        bucket = sorted_keys[start] >> np.uint64(32)
+        bucket = sorted_keys[start] >> _HALF
         end = start + 1
-        while end < sorted_keys.size and sorted_keys[end] >> np.uint64(32) == bucket:
+        while end < sorted_keys.size and sorted_keys[end] >> _HALF == bucket:
             end += 1
         size = end - start
         counts[0] += size > 1
         if 1 < size <= full_check:
-            pairs = _grown(pairs, edges + size)
-            similarities = _grown(similarities, edges + size)
-            edges = _check_all(values, rows, sorted_keys[start:end], floor, loose, pairs, similarities, edges)
+            edges = _check_all(words, filled, sorted_keys[start:end], lanes, loose, pairs, similarities, edges)
             counts[2] += size * (size - 1) // 2
         elif size > 1:
-            pairs = _grown(pairs, edges + size)
-            similarities = _grown(similarities, edges + size)
             edges = _check_leaders(
-                values, rows, sorted_keys[start:end], floor, loose, tight, leaders, pairs, similarities, edges, counts
+                words,
+                filled,
+                sorted_keys[start:end],
+                lanes,
+                loose,
+                tight,
+                leaders,
+                pairs,
+                similarities,
+                edges,
+                counts,
             )
             counts[1] += 1
         start = end
-    return pairs[:edges].copy(), similarities[:edges, 0].copy(), counts
-
-
-@nb.njit(cache=True, nogil=True)
-def _row_at(rows: NDArray[np.int64], key: np.uint64) -> np.int64:
-    row: np.int64 = rows[key & np.uint64(0xFFFFFFFF)]
-    return row
+    return pairs[:edges], similarities[:edges], counts
 
 
 @nb.njit(cache=True, nogil=True)
 def _check_all(
-    values: NDArray[np.uint32],
-    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
     bucket: NDArray[np.uint64],
-    floor: int,
+    lanes: Lanes,
     loose: float,
-    pairs: NDArray[np.int64],
+    pairs: NDArray[np.uint64],
     similarities: NDArray[np.float32],
     edges: int,
 ) -> int:
     """Prim: grows the bucket's maximum spanning tree row by row, comparing each row with all that are not in it yet.
 
     That is every pair once. Only the tree's edges go on: the forest of all buckets' trees is the forest of all pairs.
+    Equal similarities are decided by the smaller pair, so the tree is the one and only.
     """
-    outside = np.empty(bucket.size, np.int64)
-    for position in range(bucket.size):
-        outside[position] = _row_at(rows, bucket[position])
+    outside = bucket & _ROW
     nearest = np.full(bucket.size, outside[0])
     best = np.full(bucket.size, np.float32(-1.0))
     newest = outside[0]
@@ -202,45 +116,52 @@ def _check_all(
         # outside[1:left_out + 1] are the rows not in the tree; the slot of the one chosen is filled from the end.
         chosen = 1
         for slot in range(1, left_out + 1):
-            found = row_similarity(values, newest, outside[slot], floor)
-            if found > best[slot]:
+            found = row_similarity(words, filled, newest, outside[slot], lanes)
+            if _is_better(found, newest, outside[slot], best[slot], nearest[slot], outside[slot]):
                 best[slot], nearest[slot] = found, newest
-            if best[slot] > best[chosen]:
+            if _is_better(best[slot], nearest[slot], outside[slot], best[chosen], nearest[chosen], outside[chosen]):
                 chosen = slot
         newest = outside[chosen]
         if best[chosen] >= loose:
-            pairs[edges, 0], pairs[edges, 1] = min(newest, nearest[chosen]), max(newest, nearest[chosen])
-            similarities[edges, 0] = best[chosen]
+            pairs[edges], similarities[edges] = _packed(newest, nearest[chosen]), best[chosen]
             edges += 1
         outside[chosen], best[chosen], nearest[chosen] = outside[left_out], best[left_out], nearest[left_out]
     return edges
 
 
 @nb.njit(cache=True, nogil=True)
+def _is_better(
+    similarity: np.float32, a: np.uint64, b: np.uint64, than: np.float32, c: np.uint64, d: np.uint64
+) -> np.bool_ | bool:
+    """The order of edges that every part of grouping keeps to: more similar first, then the smaller pair."""
+    return similarity > than or (similarity == than and _packed(a, b) < _packed(c, d))
+
+
+@nb.njit(cache=True, nogil=True)
 def _check_leaders(
-    values: NDArray[np.uint32],
-    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
     bucket: NDArray[np.uint64],
-    floor: int,
+    lanes: Lanes,
     loose: float,
     tight: float,
-    leaders: NDArray[np.int64],
-    pairs: NDArray[np.int64],
+    leaders: NDArray[np.uint64],
+    pairs: NDArray[np.uint64],
     similarities: NDArray[np.float32],
     edges: int,
     counts: NDArray[np.int64],
 ) -> int:
     led = 0
-    for position in range(bucket.size):
-        row = _row_at(rows, bucket[position])
-        best, best_leader = np.float32(-1.0), np.int64(-1)
+    for key in bucket:
+        row = key & _ROW
+        best, best_leader = np.float32(-1.0), np.uint64(0)
         for leader in range(led):
-            found = row_similarity(values, leaders[leader], row, floor)
+            found = row_similarity(words, filled, leaders[leader], row, lanes)
             if found > best:
                 best, best_leader = found, leaders[leader]
         counts[2] += led
-        if best_leader >= 0 and best >= loose:
-            pairs[edges, 0], pairs[edges, 1], similarities[edges, 0] = best_leader, row, best
+        if led > 0 and best >= loose:
+            pairs[edges], similarities[edges] = _packed(best_leader, row), best
             edges += 1
         if best < tight:
             if led < leaders.size:
@@ -252,7 +173,58 @@ def _check_leaders(
 
 
 @nb.njit(cache=True, nogil=True)
-def _root(parents: NDArray[np.int64], node: int) -> int:
+def drop_seen(pairs: NDArray[np.uint64], similarities: NDArray[np.float32], seen: NDArray[np.uint64]) -> int:
+    """Moves the edges that are not in `seen` to the front and returns how many they are; notes them in `seen`.
+
+    Similar pages meet in many probes. `seen` is a table with one place for a pair: it forgets, but it never takes
+    one pair for another.
+    """
+    kept = 0
+    mask = np.uint64(seen.size - 1)
+    for edge in range(pairs.size):
+        pair = pairs[edge]
+        mixed = (pair ^ (pair >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
+        place = (mixed >> np.uint64(24)) & mask
+        if seen[place] != pair:
+            seen[place] = pair
+            pairs[kept], similarities[kept] = pair, similarities[edge]
+            kept += 1
+    return kept
+
+
+@nb.njit(cache=True, nogil=True)
+def best_first(pairs: NDArray[np.uint64], similarities: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """The order of edges by similarity, highest first, and equal ones by pair: six passes of a radix sort.
+
+    Similarities are above 0, so their bits are in the order of their values.
+    """
+    order = np.arange(pairs.size).astype(np.uint32)
+    other = np.empty(pairs.size, np.uint32)
+    bits = similarities.view(np.uint32)
+    counts = np.empty(1 << 16, np.int64)
+    for turn in range(6):
+        shift = np.uint64(16 * (turn if turn < 4 else turn - 4))
+        counts[:] = 0
+        for edge in range(pairs.size):
+            key = pairs[edge] if turn < 4 else np.uint64(~bits[edge])
+            counts[(key >> shift) & np.uint64(0xFFFF)] += 1
+        if counts.max() == pairs.size:
+            continue
+        place = np.int64(0)
+        for digit in range(counts.size):
+            place, counts[digit] = place + counts[digit], place
+        for position in range(pairs.size):
+            edge32 = order[position]
+            key = pairs[edge32] if turn < 4 else np.uint64(~bits[edge32])
+            digit16 = (key >> shift) & np.uint64(0xFFFF)
+            other[counts[digit16]] = edge32
+            counts[digit16] += 1
+        order, other = other, order
+    return order
+
+
+@nb.njit(cache=True, nogil=True)
+def _root(parents: NDArray[np.int32], node: np.int32) -> np.int32:
     while parents[node] != node:
         parents[node] = parents[parents[node]]
         node = parents[node]
@@ -260,65 +232,49 @@ def _root(parents: NDArray[np.int64], node: int) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def forest_edges(pairs: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
-    """Kruskal: which of the edges, given best first, join two trees."""
-    parents = np.arange(nodes)
-    chosen = np.zeros(pairs.shape[0], np.bool_)
-    for edge in range(pairs.shape[0]):
-        left, right = _root(parents, pairs[edge, 0]), _root(parents, pairs[edge, 1])
+def merge_forest(
+    old: NDArray[np.uint64],
+    old_similarities: NDArray[np.float32],
+    new: NDArray[np.uint64],
+    new_similarities: NDArray[np.float32],
+    nodes: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+    """Kruskal: those of the edges that join two trees, best first. `old` is best first already, `new` is not."""
+    order = best_first(new, new_similarities)
+    parents = np.arange(nodes).astype(np.int32)
+    most = min(old.size + new.size, max(nodes - 1, 0))
+    pairs, similarities = np.empty(most, np.uint64), np.empty(most, np.float32)
+    count = i = j = 0
+    while i < old.size or j < new.size:
+        edge = order[j] if j < new.size else np.uint32(0)
+        if j == new.size or (
+            i < old.size
+            and (
+                old_similarities[i] > new_similarities[edge]
+                or (old_similarities[i] == new_similarities[edge] and old[i] <= new[edge])
+            )
+        ):
+            pair, similarity = old[i], old_similarities[i]
+            i += 1
+        else:
+            pair, similarity = new[edge], new_similarities[edge]
+            j += 1
+        left, right = _root(parents, np.int32(pair >> _HALF)), _root(parents, np.int32(pair & _ROW))
         if left != right:
             parents[max(left, right)] = min(left, right)
-            chosen[edge] = True
-    return chosen
+            pairs[count], similarities[count] = pair, similarity
+            count += 1
+    return pairs[:count], similarities[:count]
 
 
 @nb.njit(cache=True, nogil=True)
-def components(pairs: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+def components(pairs: NDArray[np.uint64], nodes: int) -> NDArray[np.int32]:
     """The smallest node of each node's component."""
-    parents = np.arange(nodes)
-    for edge in range(pairs.shape[0]):
-        left, right = _root(parents, pairs[edge, 0]), _root(parents, pairs[edge, 1])
+    parents = np.arange(nodes).astype(np.int32)
+    for pair in pairs:
+        left, right = _root(parents, np.int32(pair >> _HALF)), _root(parents, np.int32(pair & _ROW))
         if left != right:
             parents[max(left, right)] = min(left, right)
     for node in range(nodes):
         parents[node] = parents[parents[node]]  # parents are smaller, hence final already
     return parents
-
-
-@nb.njit(cache=True, nogil=True)
-def find_centres(
-    values: NDArray[np.uint32], members: NDArray[np.int64], starts: NDArray[np.int64], sample: int, floor: int
-) -> NDArray[np.int64]:
-    """The centre of each group: of its first `sample` members, the one nearest to all of them.
-
-    Group g is members[starts[g]:starts[g+1]]; the caller shuffles members, so the first ones are a fair sample.
-    Ties go to the smallest row.
-    """
-    centres = np.empty(starts.size - 1, np.int64)
-    sums = np.empty(sample, np.float64)
-    for group in range(starts.size - 1):
-        chosen = members[starts[group] : min(starts[group + 1], starts[group] + sample)]
-        sums[: chosen.size] = 0.0
-        for right in range(1, chosen.size):
-            for left in range(right):
-                found = np.float64(row_similarity(values, chosen[left], chosen[right], floor))
-                sums[left] += found
-                sums[right] += found
-        best = 0
-        for position in range(1, chosen.size):
-            nearer = sums[position] > sums[best]
-            if nearer or (sums[position] == sums[best] and chosen[position] < chosen[best]):
-                best = position
-        centres[group] = chosen[best]
-    return centres
-
-
-@nb.njit(cache=True, nogil=True)
-def similarities_of_pairs(
-    values: NDArray[np.uint32], left: NDArray[np.int64], right: NDArray[np.int64], floor: int
-) -> NDArray[np.float32]:
-    """Similarity of row left[i] to row right[i]."""
-    result = np.empty(left.size, np.float32)
-    for position in range(left.size):
-        result[position] = row_similarity(values, left[position], right[position], floor)
-    return result

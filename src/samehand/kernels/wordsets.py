@@ -48,7 +48,7 @@ def _cosine_of(starts: NDArray[np.int64], words: NDArray[np.uint32], left: int, 
 
 @nb.njit(cache=True, nogil=True)
 def cosines_of_pairs(
-    starts: NDArray[np.int64], words: NDArray[np.uint32], left: NDArray[np.int64], right: NDArray[np.int64]
+    starts: NDArray[np.int64], words: NDArray[np.uint32], left: NDArray[np.int32], right: NDArray[np.int32]
 ) -> NDArray[np.float32]:
     """Cosine of row left[i] with row right[i]."""
     result = np.empty(left.size, np.float32)
@@ -62,11 +62,11 @@ def check_buckets(
     starts: NDArray[np.int64],
     words: NDArray[np.uint32],
     keys: NDArray[np.uint64],
-    order: NDArray[np.int64],
+    order: NDArray[np.int32],
     tight: float,
     full_check: int,
     max_leaders: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
     """Checks the rows of each bucket, which are those with one value in `keys`. Returns edges and counts.
 
     `order` sorts the rows by (key, row). A bucket of up to `full_check` rows gives the maximum spanning tree of all
@@ -75,7 +75,7 @@ def check_buckets(
     max(full_check, max_leaders) checks, and edges depend neither on the other buckets nor on their order.
     Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap.
     """
-    pairs = np.empty((order.size, 2), np.int64)
+    pairs = np.empty((order.size, 2), np.int32)
     cosines = np.empty(order.size, np.float32)
     counts = np.zeros(4, np.int64)
     edges = first = 0
@@ -100,8 +100,8 @@ def check_buckets(
 def _spanning_tree(
     starts: NDArray[np.int64],
     words: NDArray[np.uint32],
-    bucket: NDArray[np.int64],
-    pairs: NDArray[np.int64],
+    bucket: NDArray[np.int32],
+    pairs: NDArray[np.int32],
     cosines: NDArray[np.float32],
 ) -> int:
     """Prim: the tree of the best pairs has the same components at every cut as all pairs have."""
@@ -129,10 +129,10 @@ def _spanning_tree(
 def _leader_edges(
     starts: NDArray[np.int64],
     words: NDArray[np.uint32],
-    bucket: NDArray[np.int64],
+    bucket: NDArray[np.int32],
     tight: float,
     max_leaders: int,
-    pairs: NDArray[np.int64],
+    pairs: NDArray[np.int32],
     cosines: NDArray[np.float32],
     counts: NDArray[np.int64],
 ) -> int:
@@ -160,15 +160,15 @@ def _leader_edges(
 def find_centres(
     starts: NDArray[np.int64],
     words: NDArray[np.uint32],
-    members: NDArray[np.int64],
+    members: NDArray[np.int32],
     bounds: NDArray[np.int64],
     sample: int,
-) -> NDArray[np.int64]:
+) -> NDArray[np.int32]:
     """The centre of each group: of its first `sample` members, the one nearest to all of them, the smallest of equals.
 
     Group g is members[bounds[g]:bounds[g+1]]; the caller shuffles members, so the first ones are a fair sample.
     """
-    centres = np.empty(bounds.size - 1, np.int64)
+    centres = np.empty(bounds.size - 1, np.int32)
     sums = np.empty(sample, np.float64)
     for group in range(centres.size):
         chosen = members[bounds[group] : min(bounds[group + 1], bounds[group] + sample)]

@@ -1,0 +1,192 @@
+"""Sketches compared: similarities, nearest members, and what searching needs of them.
+
+A wide sketch is a row of uint32 values, EMPTY where nothing was seen. What is compared is kept narrow: the values of a
+row as equal lanes of 64-bit words, 8 bits each (or all 32), all bits set where the value is EMPTY. Comparing words
+compares all their lanes at once. Rows are numbered by int32 and stand in page_id order.
+`tests/test_kernels_sketches.py` holds each function equal to a readable reference.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.noise import EMPTY
+
+_EMPTY = np.uint32(EMPTY)
+_NARROW_EMPTY = np.uint8(255)
+_NARROW_VALUES = np.uint32(255)
+
+
+class Lanes(NamedTuple):
+    """How words hold values: all bits of a lane but the highest, lanes of a row, and what the estimate needs.
+
+    `chance` is the probability that different values share a lane's bits; `floor` see `row_similarity`.
+    """
+
+    low: np.uint64
+    dimensions: int
+    chance: float
+    floor: int
+
+
+@nb.njit(cache=True, nogil=True)
+def narrowed(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Wide values as one byte each: the remainder by 255, which keeps 255 for EMPTY."""
+    narrow = np.empty(values.shape, np.uint8)
+    for row in range(values.shape[0]):
+        for dimension in range(values.shape[1]):
+            value = values[row, dimension]
+            narrow[row, dimension] = _NARROW_EMPTY if value == _EMPTY else np.uint8(value % _NARROW_VALUES)
+    return narrow
+
+
+@nb.njit(cache=True, nogil=True)
+def count_filled(values: NDArray[np.uint32]) -> NDArray[np.int16]:
+    """Filled dimensions of each wide sketch."""
+    filled = np.zeros(values.shape[0], np.int16)
+    for row in range(values.shape[0]):
+        for dimension in range(values.shape[1]):
+            filled[row] += values[row, dimension] != _EMPTY
+    return filled
+
+
+@nb.njit(cache=True, nogil=True)
+def hash_rows(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """A 64-bit hash of each wide sketch, never 0: brings equal ones together."""
+    hashes = np.empty(values.shape[0], np.uint64)
+    for row in range(values.shape[0]):
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for dimension in range(values.shape[1]):
+            state = (state ^ np.uint64(values[row, dimension])) * np.uint64(0xFF51AFD7ED558CCD)
+            state ^= state >> np.uint64(32)
+        hashes[row] = max(state, np.uint64(1))
+    return hashes
+
+
+@nb.njit(cache=True, nogil=True)
+def bucket_columns(values: NDArray[np.uint32], subsets: NDArray[np.int64]) -> NDArray[np.uint32]:
+    """The bucket each wide sketch falls into at each probe (rows); EMPTY where one of the probe's dimensions is."""
+    columns = np.empty((subsets.shape[0], values.shape[0]), np.uint32)
+    for row in range(values.shape[0]):
+        for probe in range(subsets.shape[0]):
+            key = np.uint64(0)
+            filled = True
+            for dimension in subsets[probe]:
+                value = values[row, dimension]
+                filled &= value != _EMPTY
+                key = (key * np.uint64(0x9E3779B1) + np.uint64(value)) & np.uint64(0xFFFFFFFF)
+            if key == np.uint64(_EMPTY):
+                key -= np.uint64(1)  # several dimensions may add up to what stands for none
+            columns[probe, row] = np.uint32(key) if filled else _EMPTY
+    return columns
+
+
+@nb.njit(cache=True, nogil=True)
+def _ones(bits: np.uint64) -> np.uint64:
+    """How many bits are set. Compilers know this pattern and make one instruction of it."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
+    """All ones but the highest bit of each lane, and that too where the lane is not zero."""
+    return ((word & low) + low) | word | low
+
+
+@nb.njit(cache=True, nogil=True)
+def row_similarity(
+    words: NDArray[np.uint64], filled: NDArray[np.int16], left: int, right: int, lanes: Lanes
+) -> np.float32:
+    """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
+
+    floor = 1 is the default estimate of Jaccard; floor = m divides by m always, as the paper does. Of k lanes that
+    match and b that are filled in both, k = t + chance x (b - t) for t true matches: the estimate takes t.
+    """
+    first, second = np.uint64(left), np.uint64(right)
+    low = lanes.low
+    equal = np.uint64(0)
+    empty_in_both = np.uint64(0)
+    for place in range(np.uint64(words.shape[1])):
+        equal += _ones(~_is_set(words[first, place] ^ words[second, place], low))
+    # Most pages fill every dimension, and then there is nothing to look for.
+    if filled[first] < lanes.dimensions and filled[second] < lanes.dimensions:
+        for place in range(np.uint64(words.shape[1])):
+            empty_in_both += _ones(~_is_set(~(words[first, place] & words[second, place]), low))
+    matches = np.float64(equal - empty_in_both)
+    in_either = lanes.dimensions - np.int64(empty_in_both)
+    in_both = np.int64(filled[first]) + np.int64(filled[second]) - in_either
+    true = (matches - lanes.chance * in_both) / (1.0 - lanes.chance)
+    return np.float32(max(true, 0.0) / max(in_either, np.int64(lanes.floor)))
+
+
+@nb.njit(cache=True, nogil=True)
+def similarities_of_pairs(
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    lanes: Lanes,
+) -> NDArray[np.float32]:
+    """Similarity of row left[i] to row right[i]."""
+    result = np.empty(left.size, np.float32)
+    for position in range(left.size):
+        result[position] = row_similarity(words, filled, left[position], right[position], lanes)
+    return result
+
+
+@nb.njit(cache=True, nogil=True)
+def cross_similarities(
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
+    queries: NDArray[np.uint64],
+    queries_filled: NDArray[np.int16],
+    lanes: Lanes,
+) -> NDArray[np.float32]:
+    """Similarity of every query (rows) to every row (columns)."""
+    result = np.empty((queries.shape[0], words.shape[0]), np.float32)
+    pair = np.empty((2, words.shape[1]), np.uint64)
+    both = np.empty(2, np.int16)
+    for row in range(words.shape[0]):
+        pair[0], both[0] = words[row], filled[row]
+        for query in range(queries.shape[0]):
+            pair[1], both[1] = queries[query], queries_filled[query]
+            result[query, row] = row_similarity(pair, both, 0, 1, lanes)
+    return result
+
+
+@nb.njit(cache=True, nogil=True)
+def find_centres(
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
+    members: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    sample: int,
+    lanes: Lanes,
+) -> NDArray[np.int32]:
+    """The centre of each group: of its first `sample` members, the one nearest to all of them.
+
+    Group g is members[starts[g]:starts[g+1]]; the caller shuffles members, so the first ones are a fair sample.
+    Ties go to the smallest row.
+    """
+    centres = np.empty(starts.size - 1, np.int32)
+    sums = np.empty(sample, np.float64)
+    for group in range(starts.size - 1):
+        chosen = members[starts[group] : min(starts[group + 1], starts[group] + sample)]
+        sums[: chosen.size] = 0.0
+        for right in range(1, chosen.size):
+            for left in range(right):
+                found = np.float64(row_similarity(words, filled, chosen[left], chosen[right], lanes))
+                sums[left] += found
+                sums[right] += found
+        best = 0
+        for position in range(1, chosen.size):
+            nearer = sums[position] > sums[best]
+            if nearer or (sums[position] == sums[best] and chosen[position] < chosen[best]):
+                best = position
+        centres[group] = chosen[best]
+    return centres

@@ -1,0 +1,145 @@
+"""Fingerprints made ready for grouping: narrow ones to compare, and the buckets of each probe.
+
+A fingerprint has 32 bits in each dimension. That many are needed to bring pages together; to check a pair 8 of them are
+enough, because what they match by chance is known and taken off (`kernels.sketches.row_similarity`). So what is kept
+in memory is a quarter, and the wide values are only needed one probe at a time. Both may be arrays in memory or
+mapped from files; grouping does not notice.
+"""
+
+import dataclasses
+import math
+import mmap
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels import sketches as kernel
+from samehand.kernels.sketches import Lanes
+
+NARROW, WIDE = 8, 32
+_LOW = {NARROW: np.uint64(0x7F7F7F7F7F7F7F7F), WIDE: np.uint64(0x7FFFFFFF7FFFFFFF)}
+_CHANCE = {NARROW: 1 / 255, WIDE: 0.0}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sketches:
+    """What is compared, rows in page_id order. Rows that are not comparable are alike only where they are equal."""
+
+    words: NDArray[np.uint64]
+    filled: NDArray[np.int16]
+    lanes: Lanes
+    page_ids: NDArray[np.int64]
+    comparable: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Estimated similarities. Rows joined by equality alone are as similar as can be, whatever their few values."""
+        found = kernel.similarities_of_pairs(self.words, self.filled, left, right, self.lanes)
+        found[~self.comparable[right] | (left == right)] = 1.0
+        return found
+
+    def similarities_to(self, queries: NDArray[np.uint64], filled: NDArray[np.int16]) -> NDArray[np.float32]:
+        """Similarity of each query, a row of words, to every row: a row for each query."""
+        parts = np.array_split(np.arange(len(self)), min(max(1, len(self) >> 14), 64))
+        bounds = [(int(part[0]), int(part[-1]) + 1) for part in parts if part.size]
+
+        def compare(bound: tuple[int, int]) -> NDArray[np.float32]:
+            rows = slice(*bound)
+            return kernel.cross_similarities(self.words[rows], self.filled[rows], queries, filled, self.lanes)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return np.concatenate(list(pool.map(compare, bounds)), axis=1)
+
+    def centres(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
+        """Centres by the estimate."""
+        return kernel.find_centres(self.words, self.filled, members, starts, sample, self.lanes)
+
+    def draw(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Numbers that put rows into an order that depends on their page_ids alone, and looks like none."""
+        return shuffled(self.page_ids[rows])
+
+    def let_go(self) -> None:
+        """Hands mapped memory back until it is needed again: sorting needs room, and no sketches."""
+        mapped = getattr(self.words.base, "_mmap", None) or getattr(self.words, "_mmap", None)
+        if mapped is not None:
+            cast(mmap.mmap, mapped).madvise(mmap.MADV_DONTNEED)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Buckets:
+    """What brings rows together: the bucket of each row in each probe, and the rows that are equal altogether.
+
+    Rows of equal `identity` are the same (0: the same as nothing).
+    """
+
+    columns: NDArray[np.uint32]
+    identity: NDArray[np.uint64]
+
+
+def shuffled(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Sort keys that put numbers into an order unrelated to their values."""
+    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xFF51AFD7ED558CCD)
+
+
+def lanes_of(dimensions: int, *, bits: int = NARROW, floor: int = 1) -> Lanes:
+    """How words hold sketches of so many dimensions."""
+    return Lanes(_LOW[bits], dimensions, _CHANCE[bits], floor)
+
+
+def sketch_words(values: NDArray[np.uint32], bits: int = NARROW) -> NDArray[np.uint64]:
+    """Fingerprints as words, a row each."""
+    narrow = kernel.narrowed(values) if bits == NARROW else np.ascontiguousarray(values)
+    return narrow.view(np.uint64)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProbePlan:
+    """Which dimensions each probe looks at (p x k), and the probability to miss a pair at a similarity."""
+
+    dimensions: int
+    subsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.subsets)
+
+    def columns(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """The bucket of each fingerprint in each probe, a row for each probe."""
+        return kernel.bucket_columns(values, self.subsets)
+
+    def miss(self, similarity: float) -> float:
+        """Probability that no probe brings together a pair of full sketches of this similarity."""
+        return miss_probability(self.dimensions, math.ceil(similarity * self.dimensions), *self.subsets.shape)
+
+
+def miss_probability(dimensions: int, matches: int, probes: int, probe_dimensions: int = 1) -> float:
+    """Probability that `probes` probes all miss a pair with `matches` of `dimensions` values in common.
+
+    With single dimensions, drawn without repetition, C(m - t, p) / C(m, p) exactly (section 3.4.2, whose expansion
+    is off by one); for larger subsets, drawn independently, (1 - C(t, k) / C(m, k)) ** p.
+    """
+    if probe_dimensions == 1:
+        return math.comb(dimensions - matches, probes) / math.comb(dimensions, probes)
+    return (1 - math.comb(matches, probe_dimensions) / math.comb(dimensions, probe_dimensions)) ** probes
+
+
+def plan_probes(
+    dimensions: int, similarity: float, *, miss: float, probes: int = 0, probe_dimensions: int = 1
+) -> ProbePlan:
+    """The fewest probes that miss a pair of this similarity with probability `miss` at most, or `probes` of them."""
+    matches = max(probe_dimensions, math.ceil(similarity * dimensions))
+    most = dimensions if probe_dimensions == 1 else dimensions * probe_dimensions
+    wanted = probes or next(
+        (p for p in range(1, most) if miss_probability(dimensions, matches, p, probe_dimensions) <= miss), most
+    )
+    draw = np.random.Generator(np.random.PCG64(dimensions * 1000 + probe_dimensions))
+    if probe_dimensions == 1:
+        subsets = draw.permutation(dimensions)[:wanted, np.newaxis]
+    else:
+        subsets = np.stack([draw.choice(dimensions, probe_dimensions, replace=False) for _ in range(wanted)])
+    return ProbePlan(dimensions=dimensions, subsets=np.sort(subsets, axis=1).astype(np.int64))
