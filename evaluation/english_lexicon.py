@@ -16,7 +16,7 @@ import pyarrow as pa
 from evaluation.corpora import debian_pages
 from samehand.lexicon import WordCounts
 from samehand.markup import visible_text
-from samehand.signals import SHIPPED_LEXICON
+from samehand.signals.replica import SHIPPED_LEXICON
 
 _DOCUMENT_BYTES = 4000
 _MARKUP = re.compile(rb"<[^>]*>")

@@ -20,21 +20,23 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import IO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels import graph
-from samehand.sketches import Buckets, Sketches
+from samehand.sketches import Buckets, Sketches, let_go, return_memory
 
 CENTRE_SAMPLE = 64
 SUPPORT_SAMPLE = 8
-_FOLD_LEAST = 1 << 18
-"""Edges are folded into the forest when there are more than three for four rows, and at least so many."""
+_FOLD_EDGES = 1
+_FOLD_LEAST = 1 << 20
+"""Edges are folded into the forest when there are so many times more of them than rows, and at least so many."""
 _SPLIT_SAMPLE = 4096
+_RANGES_PER_THREAD = 3
 _SUPPORT_STRETCH = 1 << 17
 
 
@@ -67,6 +69,15 @@ class Edges:
     def none(cls) -> "Edges":
         """No edges."""
         return cls(np.zeros(0, np.uint64), np.zeros(0, np.float32))
+
+    @classmethod
+    def read(cls, file: IO[bytes], counts: list[int]) -> "Edges":
+        """From a file of stretches of edges: the pairs of a stretch, then its similarities."""
+        edges = cls(np.empty(sum(counts), np.uint64), np.empty(sum(counts), np.float32))
+        for count, end in zip(counts, itertools.accumulate(counts), strict=True):
+            edges.packed[end - count : end] = np.frombuffer(file.read(8 * count), np.uint64)
+            edges.similarities[end - count : end] = np.frombuffer(file.read(4 * count), np.float32)
+        return edges
 
     @property
     def pairs(self) -> NDArray[np.int32]:
@@ -124,14 +135,16 @@ def find_forest(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Edges, CheckCounts]:
     """The maximum spanning forest of all checked edges, and what it took to find them."""
+    return_memory()
     counts = CheckCounts(rows=len(sketches), too_small=int(np.count_nonzero(~sketches.comparable)))
     joined, is_alone = join_equal(sketches, buckets.identity, rule.loose)
+    let_go(buckets.identity)
     counts.equal = len(joined)
-    gathering = _Gathering(joined, sketches)
     searched = is_alone & sketches.comparable
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+    with buckets.spool() as spool, ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        gathering = _Gathering(joined, sketches, spool)
         for done, column in enumerate(buckets.columns, start=1):
-            ranges = _key_ranges(column, threads or os.cpu_count() or 1)
+            ranges = _key_ranges(column, _RANGES_PER_THREAD * (threads or os.cpu_count() or 1))
             check = functools.partial(_check_range, sketches, column, searched, rule)
             for edges, found in pool.map(check, ranges):
                 gathering.add(edges)
@@ -139,7 +152,7 @@ def find_forest(
             counts.probes += 1
             if progress:
                 progress(done, len(buckets.columns))
-    return gathering.forest(), counts
+        return gathering.forest(), counts
 
 
 def join_equal(sketches: Sketches, identity: NDArray[np.uint64], loose: float) -> tuple[Edges, NDArray[np.bool_]]:
@@ -192,21 +205,22 @@ def _check_range(
 
 
 class _Gathering:
-    """Edges as they come in, folded into the forest whenever there are many of them."""
+    """Edges as they come in: put aside in a file, and folded into the forest whenever there are many of them."""
 
-    def __init__(self, joined: Edges, sketches: Sketches) -> None:
+    def __init__(self, joined: Edges, sketches: Sketches, spool: IO[bytes]) -> None:
         self._sketches = sketches
         self._forest = spanning_forest([joined], len(sketches))
-        self._pending: list[Edges] = []
-        self._count = 0
-        self._limit = max(_FOLD_LEAST, len(sketches) * 3 // 4)
-        self._seen = np.zeros(1 << max(len(sketches) // 2, 1).bit_length(), np.uint64)
+        self._spool = spool
+        self._counts: list[int] = []
+        self._limit = max(_FOLD_LEAST, _FOLD_EDGES * len(sketches))
+        self._seen = np.zeros(1 << max(len(sketches) // 4, 1).bit_length(), np.uint64)
 
     def add(self, edges: Edges) -> None:
         kept = graph.drop_seen(edges.packed, edges.similarities, self._seen)
-        self._pending.append(Edges(edges.packed[:kept].copy(), edges.similarities[:kept].copy()))
-        self._count += kept
-        if self._count > self._limit:
+        self._counts.append(kept)
+        self._spool.write(edges.packed[:kept].tobytes())
+        self._spool.write(edges.similarities[:kept].tobytes())
+        if sum(self._counts) > self._limit:
             self._fold()
 
     def forest(self) -> Edges:
@@ -215,8 +229,13 @@ class _Gathering:
 
     def _fold(self) -> None:
         self._sketches.let_go()
-        self._forest = _merged(self._forest, self._pending, len(self._sketches))
-        self._pending, self._count = [], 0
+        self._spool.seek(0)
+        found = Edges.read(self._spool, self._counts)
+        self._spool.seek(0)
+        self._spool.truncate()
+        self._forest = _merged(self._forest, found, len(self._sketches))
+        self._counts = []
+        return_memory()
 
 
 def spanning_forest(parts: list[Edges], rows: int) -> Edges:
@@ -224,13 +243,13 @@ def spanning_forest(parts: list[Edges], rows: int) -> Edges:
 
     The forest of a forest and more edges is the forest of all edges: parts can be folded in as they are found.
     """
-    return _merged(Edges.none(), parts, rows)
+    packed = np.concatenate([part.packed for part in parts])
+    return _merged(Edges.none(), Edges(packed, np.concatenate([part.similarities for part in parts])), rows)
 
 
-def _merged(forest: Edges, parts: list[Edges], rows: int) -> Edges:
-    pairs = np.concatenate([part.packed for part in parts]) if parts else Edges.none().packed
-    similarities = np.concatenate([part.similarities for part in parts]) if parts else Edges.none().similarities
-    return Edges(*graph.merge_forest(forest.packed, forest.similarities, pairs, similarities, rows))
+def _merged(forest: Edges, found: Edges, rows: int) -> Edges:
+    merged = graph.merge_forest(forest.packed, forest.similarities, found.packed, found.similarities, rows)
+    return Edges(merged[0].copy(), merged[1].copy())
 
 
 def cut(forest: Edges, rows: int, threshold: float) -> NDArray[np.int32]:

@@ -12,11 +12,13 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any, cast
 
 from samehand import tasks as running
 from samehand.errors import RunWriteError, SamehandError, SettingsError
 from samehand.grouping import CheckCounts, find_forest
+from samehand.pipeline import Plan, plan_inputs
 from samehand.ranking import Grouped, group_rows
 from samehand.run import RunFolder
 from samehand.settings import Settings
@@ -35,6 +37,10 @@ class LocalEngine:
         self._workers = workers if workers is not None else os.cpu_count() or 1
         if self._workers < 1:
             raise SettingsError(f"workers is {workers}: choose 1 or more.")
+
+    def plan(self, inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
+        """Finds what the inputs are and cuts it into units of work."""
+        return plan_inputs(inputs, spool, settings)
 
     def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task."""

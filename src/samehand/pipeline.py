@@ -32,8 +32,26 @@ from samehand.tasks import PAGES, Progress, Task, TaskOutcome, Tell, part_name, 
 _MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """The sources that inputs stand for, their units of work, and inputs that are none."""
+
+    sources: Sequence[Source]
+    units: Sequence[Unit]
+    unreadable: Sequence[Reject]
+
+
+def plan_inputs(inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
+    """The plan for inputs on this machine's file systems. Standard input is copied below `spool`."""
+    sources, unreadable = find_sources(inputs, spool=spool, profile=settings.profile)
+    return Plan(sources, plan_units(sources, settings.split_bytes), unreadable)
+
+
 class Engine(Protocol):
     """Where the stages run. The stage functions are the same for every engine, and so are the results."""
+
+    def plan(self, inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
+        """Finds what the inputs are and cuts it into units of work."""
 
     def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task, in any order."""
@@ -55,19 +73,19 @@ def run_scan(
     """Reads, computes the signals, groups and ranks; goes on where an earlier run stopped."""
     folder = RunFolder(Path(out))
     # Inputs first: who mistypes one should not find an empty run folder. Standard input alone needs the folder.
-    found = None if "-" in inputs else find_sources(inputs, spool=folder.path, profile=settings.profile)
+    found = None if "-" in inputs else engine.plan(inputs, folder.path, settings)
     with folder.locked():
-        sources, unreadable = found or find_sources(inputs, spool=folder.path, profile=settings.profile)
-        _begin(folder, sources, unreadable, settings, force)
+        plan = found or engine.plan(inputs, folder.path, settings)
+        _begin(folder, plan, settings, force)
         folder.clean()
         _prepare(folder, signals, settings)
-        failures = _read_all(folder, plan_units(sources, settings.split_bytes), signals, settings, engine, tell)
+        failures = _read_all(folder, plan.units, signals, settings, engine, tell)
         folder.clean()  # a worker of a killed scan may have lived on for a moment
-        counts = _count_parts(folder, unreadable, failures)
+        counts = _count_parts(folder, plan.unreadable, failures)
         if not counts["pages"]:
             raise InputError(
-                f"No page was found in {len(sources) + len(unreadable)} inputs: {_describe(counts['reasons'])}. "
-                f"Give {'mail' if settings.profile == 'mail' else 'WARC, WACZ or ARC files, folders of HTML, JSONL'}."
+                f"No page was found in {len(plan.sources) + len(plan.unreadable)} inputs: "
+                f"{_describe(counts['reasons'])}. Give {'mail' if settings.profile == 'mail' else 'WARC, WACZ or ARC files, folders of HTML, JSONL'}."
             )
         _group_all(folder, signals, settings, engine, tell)
         _finish(folder, counts, failures)
@@ -87,12 +105,10 @@ def add_signal(folder: RunFolder, signal: str, *, settings: Settings, engine: En
         _group_all(folder, [signal], settings, engine, tell)
 
 
-def _begin(
-    folder: RunFolder, sources: Sequence[Source], unreadable: Sequence[Reject], settings: Settings, force: bool
-) -> None:
+def _begin(folder: RunFolder, plan: Plan, settings: Settings, force: bool) -> None:
     """Writes run.json, or checks that the one there is of the same inputs and settings."""
     facts = {
-        "inputs": [source.as_dict() for source in sources],
+        "inputs": [source.as_dict() for source in plan.sources],
         "read_settings": settings.digest("read", "style"),
     }
     if folder.manifest_path.is_file() and not force:
@@ -108,7 +124,7 @@ def _begin(
             "settings": {name: value for name, value in settings.as_dict().items() if name != "key"},
             "key": "public" if settings.key == PUBLIC_KEY else "secret",
             "versions": {name: version(name) for name in _MEASURED_PACKAGES} | {"python": platform.python_version()},
-            "unreadable": [dataclasses.asdict(reject) for reject in unreadable],
+            "unreadable": [dataclasses.asdict(reject) for reject in plan.unreadable],
             "state": "reading",
             "stages": {},
         }

@@ -20,6 +20,7 @@ import hashlib
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -161,7 +162,17 @@ class RunFolder:
     def clear(self) -> None:
         """Removes everything samehand wrote, and nothing else."""
         with writing(self.path):
-            for name in ("pages", "rejects", "style", "replica", "done", "content"):
+            for name in (
+                "pages",
+                "rejects",
+                "style",
+                "replica",
+                "language",
+                "structure",
+                "providers",
+                "done",
+                "content",
+            ):
                 shutil.rmtree(self.path / name, ignore_errors=True)
             for name in ("run.json", "key"):
                 (self.path / name).unlink(missing_ok=True)
@@ -222,8 +233,8 @@ def _dictionary_columns(schema: pa.Schema) -> list[str]:
 
 
 def _temporary(target: Path) -> Path:
-    """The name a file has until it is complete; of this process alone, in case a killed run's worker lingers."""
-    return target.with_name(f"{target.name}.{os.getpid()}{TEMPORARY}")
+    """The name a file has until it is complete; of one attempt alone, wherever else the same is tried."""
+    return target.with_name(f"{target.name}.{uuid.uuid4().hex}{TEMPORARY}")
 
 
 def _replace(temporary: Path, target: Path) -> None:

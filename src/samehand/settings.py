@@ -60,15 +60,16 @@ class Settings:
     max_leaders: int = _setting(64, "grouping", "Leaders a large bucket compares with; hits of this cap are counted.")
     sketch_bits: int = _setting(8, "grouping", "Bits of each dimension that a check compares: 8, or all 32.")
 
+    attribute_texts: bool = _setting(False, "markup", "Count the texts of alt and title attributes as visible.")
+    max_tokens: int = _setting(1_000_000, "markup", "Tags and comments of a page; its text ends there, and is marked.")
+    max_attributes: int = _setting(1_000, "markup", "Attributes of a tag, likewise.")
+    max_value_bytes: int = _setting(1 << 22, "markup", "Bytes of an attribute's value, likewise.")
+
     lexicon: str = _setting("", "replica", "Lexicon file that near replicas are judged by; empty for the shipped one.")
     lexicons: int = _setting(10, "replica", "Randomised lexicons beside the original one (the paper's K).")
     lexicon_keep: float = _setting(2 / 3, "replica", "Largest share of the words a randomised lexicon keeps.")
     lexicon_keep_least: float = _setting(1 / 32, "replica", "Smallest such share; lexicons are spread between the two.")
     lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.")
-    attribute_texts: bool = _setting(False, "replica", "Count the texts of alt and title attributes as visible.")
-    max_tokens: int = _setting(1_000_000, "replica", "Tags and comments of a page; its text ends there, and is marked.")
-    max_attributes: int = _setting(1_000, "replica", "Attributes of a tag, likewise.")
-    max_value_bytes: int = _setting(1 << 22, "replica", "Bytes of an attribute's value, likewise.")
     min_words: int = _setting(5, "replica", "Documents of fewer distinct words are skipped, and counted.")
     min_overlap: int = _setting(4, "replica", "Fewest words of a lexicon that make a signature.")
     min_overlap_share: float = _setting(

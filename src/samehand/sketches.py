@@ -6,12 +6,17 @@ in memory is a quarter, and the wide values are only needed one probe at a time.
 mapped from files; grouping does not notice.
 """
 
+import contextlib
+import ctypes
 import dataclasses
 import math
 import mmap
 import os
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import cast
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +26,8 @@ from samehand.kernels.sketches import Lanes
 
 NARROW, WIDE = 8, 32
 _LOW = {NARROW: np.uint64(0x7F7F7F7F7F7F7F7F), WIDE: np.uint64(0x7FFFFFFF7FFFFFFF)}
+_MMAP_THRESHOLD = -3
+"""glibc: mallopt's M_MMAP_THRESHOLD."""
 _CHANCE = {NARROW: 1 / 255, WIDE: 0.0}
 
 
@@ -65,20 +72,48 @@ class Sketches:
 
     def let_go(self) -> None:
         """Hands mapped memory back until it is needed again: sorting needs room, and no sketches."""
-        mapped = getattr(self.words.base, "_mmap", None) or getattr(self.words, "_mmap", None)
-        if mapped is not None:
-            cast(mmap.mmap, mapped).madvise(mmap.MADV_DONTNEED)
+        let_go(self.words)
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Hands the memory of an array that is mapped from a file back until it is needed again."""
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None:
+        cast(mmap.mmap, mapped).madvise(mmap.MADV_DONTNEED)
+
+
+def return_memory() -> None:
+    """Hands freed memory back to the system, now and, for large blocks, whenever they are freed from now on.
+
+    The C library of Linux keeps what threads freed for them; grouping frees and asks for much more than it needs.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class Columns(Protocol):
+    """The bucket of each row in one probe after the other."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]: ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Buckets:
     """What brings rows together: the bucket of each row in each probe, and the rows that are equal altogether.
 
-    Rows of equal `identity` are the same (0: the same as nothing).
+    Rows of equal `identity` are the same (0: the same as nothing). Columns are looked at one after the other.
     """
 
-    columns: NDArray[np.uint32]
+    columns: Columns
     identity: NDArray[np.uint64]
+    folder: Path | None = None
+
+    def spool(self) -> IO[bytes]:
+        """A file for what is found, which goes when it is closed; beside the columns, because /tmp may be memory."""
+        return tempfile.TemporaryFile(dir=self.folder)
 
 
 def shuffled(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:

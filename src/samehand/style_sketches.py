@@ -4,7 +4,8 @@
     RUN/style/sketches/page_ids.npy     their pages
     RUN/style/sketches/filled.npy       how many of their dimensions are filled
     RUN/style/sketches/comparable.npy   which of them can be compared
-    RUN/style/sketches/columns.npy      the bucket of each row in each probe; there only while grouping goes on
+    RUN/style/sketches/columns.npy      the bucket of each row in each probe; there only while grouping goes on,
+    RUN/style/sketches/identity.npy     as are the hashes of whole fingerprints
 
 They are made from the parts of style/fingerprints, several at once, and made again when those change.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import DTypeLike, NDArray
 
@@ -25,12 +27,13 @@ from samehand.grouping import CheckRule
 from samehand.kernels.sketches import Lanes
 from samehand.run import RunFolder, digest_facts, writing
 from samehand.settings import Settings
-from samehand.sketches import Buckets, ProbePlan, Sketches, lanes_of, plan_probes, sketch_words
+from samehand.sketches import Buckets, ProbePlan, Sketches, lanes_of, let_go, plan_probes, sketch_words
 from samehand.style import STORED_COLUMNS, Stored, estimator_floor
 
 FINGERPRINTS, SKETCHES = "style/fingerprints", "style/sketches"
 _KEPT = ("words", "page_ids", "filled", "comparable")
-_BATCH_ROWS = 1 << 14
+_SEARCHED = ("columns", "identity")
+_BATCH_ROWS = 1 << 12
 
 
 def check_rule(settings: Settings) -> CheckRule:
@@ -72,16 +75,35 @@ def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
 def searched(folder: RunFolder, settings: Settings, plan: ProbePlan) -> Iterator[tuple[Sketches, Buckets]]:
     """Sketches and buckets of a run; the file of the buckets goes when the search is over."""
     try:
-        identity = _make(folder, settings, plan)
-        yield open_sketches(folder, settings), Buckets(_mapped(folder, "columns"), identity)
+        _make(folder, settings, plan)
+        columns = _Columns(_mapped(folder, "columns"))
+        buckets = Buckets(columns, _mapped(folder, "identity"), folder.path / SKETCHES)
+        yield open_sketches(folder, settings), buckets
     finally:
-        (folder.path / SKETCHES / "columns.npy").unlink(missing_ok=True)
+        for name in _SEARCHED:
+            (folder.path / SKETCHES / f"{name}.npy").unlink(missing_ok=True)
 
 
 def _mapped(folder: RunFolder, name: str) -> NDArray[Any]:
     """An array in a file. Copy on write, because kernels are compiled for arrays that may be written to."""
     mapped: NDArray[Any] = np.load(folder.path / SKETCHES / f"{name}.npy", mmap_mode="c", allow_pickle=False)
     return mapped
+
+
+class _Columns:
+    """Columns of a file, in memory one at a time."""
+
+    def __init__(self, mapped: NDArray[np.uint32]) -> None:
+        self._mapped = mapped
+
+    def __len__(self) -> int:
+        return len(self._mapped)
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        for column in self._mapped:
+            loaded = column.copy()
+            let_go(self._mapped)
+            yield loaded
 
 
 def _source(folder: RunFolder, settings: Settings) -> str:
@@ -91,13 +113,12 @@ def _source(folder: RunFolder, settings: Settings) -> str:
     return digest_facts([made, settings.sketch_bits, settings.min_filled, settings.estimator])
 
 
-def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> NDArray[np.uint64]:
-    """Writes the sketches of a run, and with a plan the buckets of its probes; returns which rows are the same."""
+def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> None:
+    """Writes the sketches of a run, and with a plan the buckets of its probes and which rows are the same."""
     folder.unmark("sketches")
     paths = folder.part_paths(FINGERPRINTS)
     bounds = list(accumulate((pq.read_metadata(path).num_rows for path in paths), initial=0))
     files = _Files(folder.path / SKETCHES, bounds[-1])
-    identity = np.empty(bounds[-1], np.uint64)
 
     def convert(path: Path, first: int) -> None:
         for stored in _stored(path, settings):
@@ -105,9 +126,10 @@ def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> NDAr
             files.put("page_ids", first, stored.page_ids)
             files.put("filled", first, stored.filled)
             files.put("comparable", first, stored.comparable)
-            for probe, column in enumerate(plan.columns(stored.values) if plan else ()):
-                files.put("columns", probe * files.rows + first, column)
-            identity[first : first + len(stored.identity)] = stored.identity
+            if plan:
+                files.put("identity", first, stored.identity)
+                for probe, column in enumerate(plan.columns(stored.values)):
+                    files.put("columns", probe * files.rows + first, column)
             first += len(stored.identity)
 
     with writing(folder.path), files:
@@ -117,10 +139,11 @@ def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> NDAr
         files.create("comparable", (files.rows,), np.bool_)
         if plan:
             files.create("columns", (len(plan), files.rows), np.uint32)
+            files.create("identity", (files.rows,), np.uint64)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(convert, paths, bounds[:-1]))
+    pa.default_memory_pool().release_unused()
     folder.mark_done("sketches", {"source": _source(folder, settings)})
-    return identity
 
 
 def _stored(path: Path, settings: Settings) -> Iterator[Stored]:

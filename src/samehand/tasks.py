@@ -18,6 +18,7 @@ from samehand.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA, Page, Rejec
 from samehand.run import RunFolder, TableWriter
 from samehand.settings import Settings
 from samehand.signals import SIGNALS
+from samehand.signals.pages import PageBatch
 from samehand.sources import Unit, read_unit
 
 BATCH_PAGES = 2048
@@ -129,6 +130,7 @@ class _PartWriter:
 
     def __init__(self, folder: RunFolder, task: Task, settings: Settings) -> None:
         self._unit = task.unit
+        self._settings = settings
         self._stages = {what: SIGNALS[what].stage(folder, settings) for what in task.wanted if what != PAGES}
         schemas = {SIGNALS[what].table: stage.schema for what, stage in self._stages.items()}
         if PAGES in task.wanted:
@@ -156,7 +158,8 @@ class _PartWriter:
     def write(self, pages: Sequence[Page], rejects: Sequence[Reject]) -> None:
         """Appends pages, their signals, and rejects."""
         batch = pages_to_batch(pages, (self._unit.number << PAGE_ID_BITS) + self.pages)
-        tables = {SIGNALS[what].table: stage.batch(batch) for what, stage in self._stages.items()}
+        seen = PageBatch(batch, self._settings)
+        tables = {SIGNALS[what].table: stage.batch(seen) for what, stage in self._stages.items()}
         if "pages" in self._writers:
             tables |= {"pages": batch.select(PAGE_SCHEMA.names), "rejects": rejects_to_batch(rejects)}
         if "content" in self._writers:

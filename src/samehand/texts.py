@@ -20,7 +20,7 @@ from samehand.pipeline import add_signal, run_scan
 from samehand.replica import Prototypes, replica_batch
 from samehand.run import RunFolder
 from samehand.settings import Settings
-from samehand.signals import SHIPPED_LEXICON, signer_of
+from samehand.signals.replica import SHIPPED_LEXICON, signer_of
 from samehand.sources import Source, Unit, find_sources, plan_units, read_unit
 from samehand.sources.charset import as_utf8
 from samehand.sources.mail import Mail, read_mailbox, read_stream

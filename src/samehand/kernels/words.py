@@ -39,7 +39,7 @@ def _mix(value: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def _wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
+def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
     """Code point and length of the character that begins with a byte >= 0x80; (0, 1) where that is not UTF-8."""
     lead = np.uint32(data[position])
     length = np.uint64(2) + np.uint64(lead >= 0xE0) + np.uint64(lead >= 0xF0)
@@ -77,7 +77,7 @@ def _gather_words(
     while position <= end:
         code, size = np.uint32(text[position]) if position < end else np.uint32(0), _ONE
         if code >= 0x80:
-            code, size = _wide_character(text, position, end)
+            code, size = wide_character(text, position, end)
         entry = characters[code]
         kind = entry >> np.uint32(KIND_SHIFT)
         if kind == 0 or (kind >= MARK and length == 0):
@@ -211,7 +211,7 @@ def lower_words(
         while position < end:
             code, size = np.uint32(data[position]), _ONE
             if code >= 0x80:
-                code, size = _wide_character(data, position, end)
+                code, size = wide_character(data, position, end)
             entry = characters[code]
             if entry >> np.uint32(KIND_SHIFT) != HIDDEN:
                 length = _encode(entry & _CODE, text, length)

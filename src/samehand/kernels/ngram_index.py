@@ -1,0 +1,103 @@
+"""The children of a trie in one open-addressing table: from (node, word) to the child in one look.
+
+A pair is one number of `key` bits, mixed by steps that can all be undone. Its upper bits are the slot it belongs in,
+its lower bits, with the distance to the slot it got, are kept beside the child: so a slot of 64 bits tells exactly
+whose it is. Zero is an empty slot. The table has room behind its end for the longest distance; no lookup reads farther.
+"""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+FARTHEST = 128
+_DISTANCE_BITS = np.uint64(7)
+_CHILD_BITS = np.uint64(32)
+_CHILD = np.uint64(0xFFFFFFFF)
+_ONE = np.uint64(1)
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+
+
+def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
+    """Bits of a word, of a (node, word) pair, and of the slots: a table at most two thirds full."""
+    word = max(1, (words - 1).bit_length())
+    key = word + max(1, (inner - 1).bit_length())
+    return word, key, min(key, max(4, (total + total // 2).bit_length()))
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def mixed_pair(pair: np.uint64, key_bits: np.uint64) -> np.uint64:
+    """A pair as a number whose upper bits are spread evenly; no two pairs share one."""
+    mask = (np.uint64(1) << key_bits) - np.uint64(1)
+    pair = (pair * _FIRST_FACTOR) & mask
+    pair ^= pair >> (key_bits >> np.uint64(1))
+    pair = (pair * _SECOND_FACTOR) & mask
+    return pair
+
+
+@nb.njit(cache=True, nogil=True)
+def find_children(
+    slots: NDArray[np.uint64],
+    bits: NDArray[np.uint64],
+    total: int,
+    histories: NDArray[np.int64],
+    words: NDArray[np.int64],
+    children: NDArray[np.int64],
+    room: NDArray[np.uint64],
+) -> None:
+    """children[i] is the child of node histories[i] by words[i], or -1; a history of -1 has none.
+
+    The first slots of all pairs are read before any is looked at, and pairs that have to look farther do so together,
+    round by round: the processor has many reads under way at once, and few branches to guess wrong.
+    """
+    word_bits, key_bits, rest_bits = bits[0], bits[1], bits[1] - bits[2]
+    rest = (_ONE << rest_bits) - _ONE
+    mixed, heads, waiting = room[0], room[1], room[2]
+    for row in range(np.uint64(words.size)):
+        node = np.uint64(histories[row]) if histories[row] >= 0 else np.uint64(0)
+        mixed[row] = mixed_pair((node << word_bits) | np.uint64(words[row]), key_bits)
+        heads[row] = slots[mixed[row] >> rest_bits]
+    left = np.uint64(0)
+    for row in range(np.uint64(words.size)):
+        slot, tag = heads[row], (mixed[row] & rest) << _DISTANCE_BITS
+        hit = slot >> _CHILD_BITS == tag
+        asked = histories[row] >= 0
+        children[row] = np.int64(slot & _CHILD) if hit & asked & (slot != 0) & (slot & _CHILD < total) else np.int64(-1)
+        waiting[left] = row
+        left += np.uint64(asked & (not hit) & (slot != 0))
+    distance = _ONE
+    while left > 0 and distance < np.uint64(FARTHEST):
+        still = np.uint64(0)
+        for place in range(left):
+            row = waiting[place]
+            slot = slots[(mixed[row] >> rest_bits) + distance]
+            hit = slot >> _CHILD_BITS == ((mixed[row] & rest) << _DISTANCE_BITS) | distance
+            if hit and slot & _CHILD < total:
+                children[row] = np.int64(slot & _CHILD)
+            waiting[still] = row
+            still += np.uint64((not hit) & (slot != 0))
+        left = still
+        distance += _ONE
+
+
+@nb.njit(cache=True, nogil=True)
+def fill(
+    words: NDArray[np.uint32],
+    first: NDArray[np.uint32],
+    shift: int,
+    bits: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+) -> bool:
+    """Puts all children into the empty table; False where one would be too far from its slot."""
+    word_bits, key_bits, rest_bits = bits[0], bits[1], bits[1] - bits[2]
+    for node in range(first.size - 1):
+        for child in range(first[node], first[node + 1]):
+            mixed = mixed_pair((np.uint64(node) << word_bits) | np.uint64(words[child - shift]), key_bits)
+            home = mixed >> rest_bits
+            distance = np.uint64(0)
+            while slots[home + distance] != 0:
+                distance += np.uint64(1)
+                if distance >= np.uint64(FARTHEST):
+                    return False
+            tag = (mixed & ((np.uint64(1) << rest_bits) - np.uint64(1))) << _DISTANCE_BITS
+            slots[home + distance] = ((tag | distance) << _CHILD_BITS) | np.uint64(child)
+    return True

@@ -1,0 +1,393 @@
+"""Tag sequences: equal ones, their counts, and the longest common subsequence by bit vectors.
+
+A page is a sequence of uint16 tag numbers (kernels/tagnames.py). One page, the centre, is compared with many: which
+places of the centre hold a tag is a row of bits, made once, and a step over 64 places is one addition. Of Hyyro's
+vector a 0 says that the subsequence grows by one at that place, and the carry between words that it grows by one with
+that tag of the page. So words can be gone through one after the other, four at a time in registers, and three kinds of
+work be left out: tags at the start and at the end that are equal, tags that the centre does not have, and what lies too
+far off the diagonal to belong to a subsequence that is long enough. `tests/test_kernels_tags.py` holds each function
+equal to a readable reference.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+ALL_TAGS = 1 << 16
+LENGTH_CLASSES = 11
+"""Names of 1 to 10 letters, and longer ones (section 3.1.1)."""
+R, F, B, D = range(4)
+"""Places in the counts of `move_nearer`: what decided about a page."""
+ESCAPE = 0x7F
+"""In packed sequences: the tag is in the two bytes that follow."""
+
+_TILE_WORDS = 4
+_TILE = 64 * _TILE_WORDS
+_ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
+_LAST_BIT, _WORD_SHIFT = np.uint64(63), np.uint64(6)
+
+
+class Pages(NamedTuple):
+    """Pages to be compared: page i is tags[starts[i]:starts[i] + lengths[i]].
+
+    It has classes[i, j] names of length class j; the tag names[n] counts[n] times for n from bounds[i] to bounds[i+1].
+    """
+
+    tags: NDArray[np.uint16]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    names: NDArray[np.uint16]
+    counts: NDArray[np.int32]
+
+
+class Centre(NamedTuple):
+    """A page made ready: numbers of its own for its tags (0: none), their places as bits, how often each occurs."""
+
+    page: int
+    numbers: NDArray[np.uint32]
+    places: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+
+
+@nb.njit(cache=True, nogil=True)
+def hash_sequences(
+    tags: NDArray[np.uint16], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """A 64-bit hash of each sequence, to bring equal ones together; equality itself is always checked."""
+    hashes = np.empty(starts.size, np.uint64)
+    for page in range(starts.size):
+        value = np.uint64(lengths[page])
+        for place in range(np.uint64(starts[page]), np.uint64(starts[page] + lengths[page])):
+            value = (value ^ np.uint64(tags[place])) * np.uint64(0x9E3779B97F4A7C15)
+            value ^= value >> np.uint64(29)
+        hashes[page] = value
+    return hashes
+
+
+@nb.njit(cache=True, nogil=True)
+def first_equals(
+    tags: NDArray[np.uint16],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+    order: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """For each sequence the first equal one, `order` being stable by hash.
+
+    Only neighbours are compared: sequences whose hashes were made to collide may stay apart, which costs time alone.
+    """
+    firsts = np.arange(starts.size)
+    for position in range(1, order.size):
+        page, before = order[position], firsts[order[position - 1]]
+        if hashes[page] == hashes[before] and lengths[page] == lengths[before]:
+            place = 0
+            while place < lengths[page] and tags[starts[page] + place] == tags[starts[before] + place]:
+                place += 1
+            if place == lengths[page]:
+                firsts[page] = before
+    return firsts
+
+
+@nb.njit(cache=True, nogil=True)
+def count_tags(
+    tags: NDArray[np.uint16], starts: NDArray[np.int64], lengths: NDArray[np.int64], name_classes: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint16], NDArray[np.int32]]:
+    """What the bounds F and B need: classes, bounds, names and counts of `Pages`."""
+    classes = np.zeros((starts.size, LENGTH_CLASSES), np.int32)
+    bounds = np.zeros(starts.size + 1, np.int64)
+    seen = np.zeros(ALL_TAGS, np.int32)
+    names, counts = np.empty(1024, np.uint16), np.empty(1024, np.int32)
+    found = 0
+    for page in range(starts.size):
+        if found + min(lengths[page], ALL_TAGS) > names.size:
+            room = 2 * names.size + lengths[page]
+            names = np.concatenate((names[:found], np.empty(room - found, np.uint16)))
+            counts = np.concatenate((counts[:found], np.empty(room - found, np.int32)))
+        for place in range(np.uint64(starts[page]), np.uint64(starts[page] + lengths[page])):
+            tag = tags[place]
+            if seen[tag] == 0:
+                names[found] = tag
+                found += 1
+            seen[tag] += 1
+        for entry in range(bounds[page], found):
+            tag = names[entry]
+            counts[entry] = seen[tag]
+            classes[page, name_classes[tag]] += seen[tag]
+            seen[tag] = 0
+        bounds[page + 1] = found
+    return classes, bounds, names[:found].copy(), counts[:found].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def make_centre(pages: Pages, page: int) -> Centre:
+    """A page made ready to be compared with others."""
+    numbers = np.zeros(ALL_TAGS, np.uint32)
+    counts = np.zeros(ALL_TAGS, np.int32)
+    first, end = pages.bounds[page], pages.bounds[page + 1]
+    for entry in range(first, end):
+        numbers[pages.names[entry]] = entry - first + 1
+        counts[pages.names[entry]] = pages.counts[entry]
+    tiles = (pages.lengths[page] + _TILE - 1) // _TILE
+    places = np.zeros((tiles, end - first + 1, _TILE_WORDS), np.uint64)
+    for place in range(pages.lengths[page]):
+        number = numbers[pages.tags[pages.starts[page] + place]]
+        places[place // _TILE, number, place % _TILE // 64] |= _ONE << np.uint64(place % 64)
+    return Centre(page, numbers, places, counts)
+
+
+@nb.njit(cache=True, nogil=True)
+def shared_classes(pages: Pages, left: int, right: int) -> int:
+    """Tags that two pages can at most share by the lengths of their names."""
+    shared = 0
+    for place in range(LENGTH_CLASSES):
+        shared += min(pages.classes[left, place], pages.classes[right, place])
+    return shared
+
+
+@nb.njit(cache=True, nogil=True)
+def shared_names(pages: Pages, centre: Centre, page: int) -> int:
+    """Tags that a page and the centre can at most share by their names."""
+    shared = 0
+    for entry in range(np.uint64(pages.bounds[page]), np.uint64(pages.bounds[page + 1])):
+        shared += min(pages.counts[entry], centre.counts[pages.names[entry]])
+    return shared
+
+
+@nb.njit(cache=True, nogil=True)
+def _ones(word: np.uint64) -> np.int64:
+    """Bits that are 1."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@nb.njit(cache=True, nogil=True)
+def _from(place: int) -> np.uint64:
+    """A word whose bits from `place` on are 1: all of them if it is before the word, none if behind."""
+    if place <= 0:
+        return _ALL
+    return _ZERO if place >= 64 else _ALL << np.uint64(place)
+
+
+@nb.njit(cache=True, nogil=True)
+def _step(vector: np.uint64, places: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """One tag over 64 places: the vector after it, and the carry into the next word."""
+    matching = vector & places
+    added = vector + matching
+    total = added + carry
+    return total | (vector & ~places), np.uint64(added < matching) | np.uint64(total < carry)
+
+
+@nb.njit(cache=True, nogil=True)
+def _pass_tile(
+    places: NDArray[np.uint64],
+    rows: NDArray[np.uint32],
+    carries: NDArray[np.uint8],
+    first: int,
+    last: int,
+    begin: int,
+    end: int,
+) -> np.int64:
+    """Takes rows[first:last] over one tile. Returns how much the subsequence grew from place `begin` to `end`."""
+    v0, v1, v2, v3 = _from(begin), _from(begin - 64), _from(begin - 128), _from(begin - 192)
+    for row in range(np.uint64(first), np.uint64(last)):
+        number = rows[row]
+        carry = np.uint64(carries[row])
+        v0, carry = _step(v0, places[number, 0], carry)
+        v1, carry = _step(v1, places[number, 1], carry)
+        v2, carry = _step(v2, places[number, 2], carry)
+        v3, carry = _step(v3, places[number, 3], carry)
+        carries[row] = carry
+    ones = _ones(v0 | _from(end)) + _ones(v1 | _from(end - 64)) + _ones(v2 | _from(end - 128))
+    return _TILE - ones - _ones(v3 | _from(end - 192))
+
+
+@nb.njit(cache=True, nogil=True)
+def shared_sequence(
+    pages: Pages, centre: Centre, page: int, needed: int, rows: NDArray[np.uint32], carries: NDArray[np.uint8]
+) -> np.int64:
+    """Length of the longest common subsequence of a page and the centre; -1 if it is below `needed`.
+
+    `rows` and `carries` are room for as many numbers as the page has tags.
+    """
+    left, right = np.uint64(pages.starts[centre.page]), np.uint64(pages.starts[page])
+    centre_end, page_end = pages.lengths[centre.page], pages.lengths[page]
+    begin, shorter = 0, min(centre_end, page_end)
+    while begin < shorter and pages.tags[left + np.uint64(begin)] == pages.tags[right + np.uint64(begin)]:
+        begin += 1
+    after = 0
+    while (
+        after < shorter - begin
+        and pages.tags[left + np.uint64(centre_end - after - 1)] == pages.tags[right + np.uint64(page_end - after - 1)]
+    ):
+        after += 1
+    centre_end -= after
+    filled = 0
+    for place in range(right + np.uint64(begin), right + np.uint64(page_end - after)):
+        number = centre.numbers[pages.tags[place]]
+        rows[np.uint64(filled)] = number
+        carries[np.uint64(filled)] = 0
+        filled += number != 0
+    spare_columns = centre_end - (needed - after)  # places of the centre that may stay without partner
+    spare_rows = begin + filled - (needed - after)
+    if spare_columns < 0 or spare_rows < 0:
+        return np.int64(-1)
+    shared = np.int64(begin // _TILE * _TILE + after)
+    for tile in range(begin // _TILE, (centre_end + _TILE - 1) // _TILE):
+        start = tile * _TILE
+        # Beyond these rows a subsequence that passes here leaves out too much. Carries there are 0: it does not grow.
+        first = max(0, start - begin - spare_columns)
+        last = max(first, min(filled, start + _TILE - begin + spare_rows))
+        shared += _pass_tile(centre.places[tile], rows, carries, first, last, begin - start, centre_end - start)
+        if shared + max(0, centre_end - start - _TILE) < needed:
+            return np.int64(-1)
+    return shared
+
+
+@nb.njit(cache=True, nogil=True)
+def _needed(distance: float, longer: int) -> int:
+    """The shortest common subsequence with which a page is nearer than `distance`; 0 if any is."""
+    if distance > 1.0:
+        return 0
+    needed = max(0, int((1.0 - distance) * longer) - 1)
+    while 1.0 - needed / longer >= distance:
+        needed += 1
+    return needed
+
+
+@nb.njit(cache=True, nogil=True)
+def move_nearer(
+    pages: Pages,
+    centre: Centre,
+    chunk: NDArray[np.int64],
+    number: int,
+    nearest: NDArray[np.int32],
+    distances: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Gives pages of the chunk to the centre `number` where it is nearer to them than distances[page].
+
+    The cascade of section 3.1.1: each bound is asked only if the one before it leaves the question open. Returns how
+    many pages were decided by R, F, B and D.
+    """
+    decided = np.zeros(D + 1, np.int64)
+    longest = np.int64(0)
+    for page in chunk:
+        longest = max(longest, pages.lengths[page])
+    rows, carries = np.empty(longest + 1, np.uint32), np.empty(longest + 1, np.uint8)
+    own = pages.lengths[centre.page]
+    for page in chunk:
+        length = pages.lengths[page]
+        longer = max(own, length, 1)
+        needed = _needed(distances[page], longer) if own + length else 0
+        if min(own, length) < needed:
+            decided[R] += 1
+        elif needed and shared_classes(pages, centre.page, page) < needed:
+            decided[F] += 1
+        elif needed and shared_names(pages, centre, page) < needed:
+            decided[B] += 1
+        else:
+            decided[D] += 1
+            shared = shared_sequence(pages, centre, page, needed, rows, carries)
+            if shared >= 0:
+                distances[page] = 1.0 - shared / longer if own + length else 0.0
+                nearest[page] = number
+    return decided
+
+
+@nb.njit(cache=True, nogil=True)
+def align(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.int64]:
+    """Places of two sequences side by side, -1 for none, along a longest common subsequence.
+
+    The vector after each tag of `right` is kept and the way taken is read back from them: one bit for each pair.
+    """
+    vectors = _all_vectors(left, right)
+    pairs = np.full((left.size + right.size, 2), -1, np.int64)
+    first = left.size + right.size
+    column, row = left.size, right.size
+    while column or row:
+        first -= 1
+        place = np.uint64(max(column - 1, 0))
+        word, bit = place >> _WORD_SHIFT, _ONE << (place & _LAST_BIT)
+        if column and vectors[row, word] & bit:  # this tag of the left adds nothing
+            column -= 1
+            pairs[first, 0] = column
+        elif column == 0 or not vectors[row - 1, word] & bit:  # it did already without this tag of the right
+            row -= 1
+            pairs[first, 1] = row
+        else:
+            column, row = column - 1, row - 1
+            pairs[first, 0], pairs[first, 1] = column, row
+    return pairs[first:].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def _all_vectors(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.uint64]:
+    """The vector over the places of `left` after each tag of `right`; before the first one it is all ones."""
+    words = (left.size + 63) // 64
+    numbers = np.zeros(ALL_TAGS, np.int64)
+    known = 1
+    for tag in left:
+        if numbers[tag] == 0:
+            numbers[tag] = known
+            known += 1
+    places = np.zeros((known, words), np.uint64)
+    for place in range(left.size):
+        places[numbers[left[place]], place // 64] |= _ONE << np.uint64(place % 64)
+    vectors = np.full((right.size + 1, max(words, 1)), _ALL, np.uint64)
+    for row in range(right.size):
+        number, carry = numbers[right[row]], np.uint64(0)
+        for word in range(words):
+            vectors[row + 1, word], carry = _step(vectors[row, word], places[number, word], carry)
+    return vectors
+
+
+@nb.njit(cache=True, nogil=True)
+def pack(tags: NDArray[np.uint16], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Sequences with one byte for each of the 126 first names, start or end, and ESCAPE and two bytes for others."""
+    packed = np.empty(3 * (offsets[-1] - offsets[0]), np.uint8)
+    bounds = np.zeros(offsets.size, np.int64)
+    filled = 0
+    for page in range(offsets.size - 1):
+        for place in range(offsets[page], offsets[page + 1]):
+            tag = tags[place]
+            name = tag & np.uint16(0x7FFF)
+            if name < ESCAPE:
+                packed[filled] = name | tag >> np.uint16(8)
+                filled += 1
+            else:
+                packed[filled], packed[filled + 1], packed[filled + 2] = (
+                    ESCAPE,
+                    tag & np.uint16(0xFF),
+                    tag >> np.uint16(8),
+                )
+                filled += 3
+        bounds[page + 1] = filled
+    return packed[:filled].copy(), bounds
+
+
+@nb.njit(cache=True, nogil=True)
+def unpack(packed: NDArray[np.uint8], bounds: NDArray[np.int64]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """What `pack` packed. Half a tag at the end of a page is dropped."""
+    tags = np.empty(bounds[-1] - bounds[0], np.uint16)
+    offsets = np.zeros(bounds.size, np.int64)
+    filled = 0
+    for page in range(bounds.size - 1):
+        place = bounds[page]
+        while place < bounds[page + 1]:
+            code = packed[place]
+            if code != ESCAPE:
+                tags[filled] = np.uint16(code & 0x7F) | np.uint16(code & 0x80) << np.uint16(8)
+                place += 1
+            elif place + 2 < bounds[page + 1]:
+                tags[filled] = np.uint16(packed[place + 1]) | np.uint16(packed[place + 2]) << np.uint16(8)
+                place += 3
+            else:
+                break
+            filled += 1
+        offsets[page + 1] = filled
+    return tags[:filled].copy(), offsets

@@ -1,0 +1,309 @@
+"""Labels with few looks: held equal to a plain replay, no answer lost wherever the file is cut, undo, looks counted."""
+
+import collections
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samehand.errors import InputError, RunWriteError, UsageError
+from samehand.labelling import NO_GROUP, UNDO, AnswerFile, KnownAnswers, LabelCounts, Labelling, Question, drive
+
+World = list[tuple[int, int]]
+"""Group and digest of each page."""
+
+
+def labelling_of(world: World, seed: int = 0, first_id: int = 100) -> Labelling:
+    groups, digests = [group for group, _ in world], [digest for _, digest in world]
+    page_ids = np.arange(first_id, first_id + len(world))
+    urls = [f"http://www.site{place}.com/" for place in range(len(world))]
+    return Labelling(page_ids, np.array(groups, np.int64), identical=digests, urls=urls, seed=seed)
+
+
+def shown(labelling: Labelling) -> dict[int, tuple[str, str]]:
+    return {row["page_id"]: (row["label"], row["how"]) for row in labelling.labels().to_pylist()}
+
+
+def replayed(world: World, answers: list[tuple[int, str]], first_id: int = 100) -> dict[int, tuple[str, str]]:
+    """The rule in plain words, from the first answer on."""
+    labels: dict[int, tuple[str, str]] = {}
+    said: dict[int, list[str]] = collections.defaultdict(list)
+    looks: dict[int, int] = collections.defaultdict(lambda: 2)
+    for page_id, label in answers:
+        group, digest = world[page_id - first_id]
+        alone = group == NO_GROUP
+        members = [first_id + place for place, (other, _) in enumerate(world) if other == group and not alone]
+        for place, (_, other) in enumerate(world):
+            if other == digest and labels.get(first_id + place, ("", ""))[1] != "asked":
+                labels[first_id + place] = (label, "identical")
+        labels[page_id] = (label, "asked")
+        key = -1 - page_id if alone else group
+        said[key].append(label)
+        if len(set(said[key])) > 1:
+            said[key], looks[key] = [], 2 * looks[key]
+            for member in members:
+                if labels.get(member, ("", ""))[1] == "group":
+                    del labels[member]
+        elif len(said[key]) >= looks[key]:
+            for member in members:
+                labels.setdefault(member, (label, "group"))
+    return labels
+
+
+WORLDS = st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 9)), min_size=1, max_size=16)
+
+
+@given(WORLDS, st.data())
+def test_answers_in_any_order_are_as_the_plain_rule_has_it(world: World, data: st.DataObject) -> None:
+    labelling = labelling_of(world)
+    answers: list[tuple[int, str]] = []
+    states = [(shown(labelling), labelling.ask())]
+    for _ in range(data.draw(st.integers(0, 12))):
+        free = [page for page in range(100, 100 + len(world)) if shown(labelling).get(page, ("", ""))[1] != "asked"]
+        if not free:
+            break
+        answers.append((data.draw(st.sampled_from(free)), data.draw(st.sampled_from(["spam", "ok"]))))
+        labelling.answer(*answers[-1])
+        assert shown(labelling) == replayed(world, answers)
+        states.append((shown(labelling), labelling.ask()))
+    while answers:
+        assert labelling.undo() == answers.pop()[0]
+        states.pop()
+        assert (shown(labelling), labelling.ask()) == states[-1]
+    assert labelling.undo() is None
+
+
+@given(WORLDS, st.integers(0, 5), st.data())
+def test_every_page_ends_with_a_label(world: World, seed: int, data: st.DataObject) -> None:
+    truth = data.draw(st.lists(st.sampled_from(["spam", "ok"]), min_size=len(world), max_size=len(world)))
+    labelling = labelling_of(world, seed)
+    asked = []
+    while question := labelling.ask():
+        assert question == labelling.ask()
+        assert question.page_id not in shown(labelling)
+        asked.append(question.page_id)
+        labelling.answer(question.page_id, truth[question.page_id - 100])
+    assert set(shown(labelling)) == set(range(100, 100 + len(world)))
+    counts = labelling.counts()
+    assert counts.looks == counts.asked == len(asked) == len(set(asked))
+    assert (counts.open, counts.pages) == (0, len(world))
+
+
+def test_pure_groups_take_two_looks_and_copies_one() -> None:
+    copies = [(0, 0)] * 50
+    similar = [(1, 1 + place) for place in range(200)]
+    singles = [(NO_GROUP, 1000 + place) for place in range(7)]
+    labelling = labelling_of(copies + similar + singles)
+    while question := labelling.ask():
+        labelling.answer(question.page_id, "spam" if question.group == 1 else "ok")
+    assert labelling.counts() == LabelCounts(257, 10, 49, 198, 10, 0, 0)
+    assert shown(labelling)[160][0] == "spam"
+
+
+def test_the_second_look_follows_at_once_and_is_not_identical() -> None:
+    world = [(0, place // 10) for place in range(40)] + [(1, 100 + place) for place in range(40)]
+    for seed in range(20):
+        labelling = labelling_of(world, seed)
+        first = labelling.ask()
+        assert first is not None
+        labelling.answer(first.page_id, "spam")
+        second = labelling.ask()
+        assert second is not None
+        assert second.group == first.group
+        assert world[second.page_id - 100][1] != world[first.page_id - 100][1]
+
+
+def test_a_group_known_to_be_mixed_is_asked_page_by_page() -> None:
+    """Half of a group is spam: asked in twos for ever, half of it would soon have its label by luck."""
+    wrong = pages = 0
+    for seed in range(40):
+        labelling = labelling_of([(0, place) for place in range(200)], seed)
+        answers: list[bool] = []
+        while question := labelling.ask():
+            answers.append(bool(question.page_id % 2))
+            labelling.answer(question.page_id, str(answers[-1]))
+        if answers[0] != answers[1]:
+            pages += 200
+            wrong += sum(label != str(bool(page_id % 2)) for page_id, (label, _) in shown(labelling).items())
+    assert pages >= 2000
+    assert wrong / pages < 0.1
+
+
+def test_a_late_answer_takes_a_groups_label_back() -> None:
+    labelling = labelling_of([(0, place) for place in range(10)])
+    labelling.answer(100, "ok")
+    labelling.answer(101, "ok")
+    assert labelling.ask() is None
+    labelling.answer(105, "spam")
+    assert shown(labelling) == {100: ("ok", "asked"), 101: ("ok", "asked"), 105: ("spam", "asked")}
+    assert labelling.counts().disagreements == 1
+    labelling.undo()
+    assert labelling.counts().open == 0
+
+
+def test_the_seed_decides_what_is_asked() -> None:
+    world = [(place % 5, place) for place in range(100)]
+
+    def first(seed: int) -> Question | None:
+        return labelling_of(world, seed).ask()
+
+    assert first(1) == first(1)
+    assert len({first(seed) for seed in range(10)}) > 5
+
+
+def test_what_cannot_be_answered() -> None:
+    labelling = labelling_of([(0, 0), (0, 1)])
+    labelling.answer(100, "a few words")
+    with pytest.raises(UsageError, match="undo that answer first"):
+        labelling.answer(100, "ok")
+    with pytest.raises(UsageError, match="no page 7"):
+        labelling.answer(7, "ok")
+    for label in ("", " ", UNDO, "a\nb", "x" * 101, "a\x1bb"):
+        with pytest.raises(UsageError, match="is no label"):
+            labelling.answer(101, label)
+    with pytest.raises(UsageError, match="differ in number"):
+        Labelling(np.arange(2), np.arange(3), identical=[1, 2])
+    with pytest.raises(UsageError, match="twice"):
+        Labelling(np.zeros(2, np.int64), np.arange(2), identical=[1, 2])
+
+
+MIXED = [(0, 0), (0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (NO_GROUP, 5), (2, 6), (2, 6)]
+
+
+def say(question: Question) -> str:
+    return "spam, \u00e4h" if question.page_id % 3 else 'o"k'
+
+
+def test_no_answer_is_lost_wherever_the_file_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("samehand.labelling.os.fsync", synced.append)
+    path, labelling = tmp_path / "answers.csv", labelling_of(MIXED)
+    states = {0: shown(labelling)}
+    with AnswerFile(path, labelling) as answers:
+        states[path.stat().st_size] = shown(labelling)
+        for step in range(30):
+            question = labelling.ask()
+            if question is None:
+                break
+            answers.answer(question, say(question))
+            states[path.stat().st_size] = shown(labelling)
+            if step in (1, 2, 5):
+                answers.undo()
+                states[path.stat().st_size] = shown(labelling)
+    content = path.read_bytes()
+    assert len(synced) == content.count(b"\n") == len(states) - 1 > 10
+    for size in range(len(content) + 1):
+        path.write_bytes(content[:size])
+        again = labelling_of(MIXED)
+        whole = max(known for known in states if known <= size)
+        with AnswerFile(path, again) as answers:
+            assert shown(again) == states[whole]
+            assert answers.cut_off == content[whole:size]
+            while question := again.ask():
+                answers.answer(question, say(question))
+        assert shown(again) == shown(labelling)
+        replay = labelling_of(MIXED)
+        with AnswerFile(path, replay) as answers:
+            assert (shown(replay), answers.cut_off) == (shown(labelling), b"")
+
+
+def test_an_answer_that_cannot_be_written_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, labelling = tmp_path / "answers.csv", labelling_of(MIXED)
+
+    class SmallDisk(io.FileIO):
+        full = False
+
+        def write(self, data: bytes) -> int:  # type: ignore[override]
+            return super().write(data[:5] if self.full else data)
+
+    monkeypatch.setattr("samehand.labelling.io.FileIO", SmallDisk)
+    with AnswerFile(path, labelling) as answers:
+        question = labelling.ask()
+        assert question is not None
+        before = path.read_bytes()
+        SmallDisk.full = True
+        with pytest.raises(RunWriteError, match="No space left"):
+            answers.answer(question, "spam")
+        assert (path.read_bytes(), shown(labelling), labelling.ask()) == (before, {}, question)
+        SmallDisk.full = False
+        answers.answer(question, "spam")
+    assert path.read_bytes().startswith(before)
+
+
+def test_a_hostile_url_stays_on_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    labelling = Labelling(np.array([1]), np.array([0]), identical=["x"], urls=['http://a/\n1,"x",ok\u2028\r'])
+    with AnswerFile(path, labelling) as answers:
+        question = labelling.ask()
+        assert question is not None
+        answers.answer(question, "spam")
+    assert len(path.read_text().splitlines()) == 2
+    again = Labelling(np.array([1]), np.array([0]), identical=["x"])
+    with AnswerFile(path, again):
+        assert shown(again) == {1: ("spam", "asked")}
+
+
+@pytest.mark.parametrize("content", ["a,b\n", "a,b", "page_id,url,label\nx,y,z\n", "page_id,url,label\n1,2\n"])
+def test_a_strange_file_of_answers_is_left_alone(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(content)
+    with pytest.raises(InputError, match="is no"), AnswerFile(path, labelling_of(MIXED)):
+        pass
+    assert path.read_text() == content
+    with pytest.raises(RunWriteError, match="cannot be written"), AnswerFile(tmp_path, labelling_of(MIXED)):
+        pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "page_id,label\n" + "".join(f"{100 + place},{'spam' if place < 4 else 'ok'}\n" for place in range(9)),
+        "\ufeffurl,label\r\n"
+        + "".join(f"http://www.site{place}.com/,{'spam' if place < 4 else 'ok'}\r\n" for place in range(9)),
+        "label,domain\n" + "\n".join(f"{'spam' if place < 4 else 'ok'},Site{place}.com" for place in range(9)),
+    ],
+)
+def test_known_answers_drive_the_labelling(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_bytes(text.encode())
+    labelling = labelling_of(MIXED)
+    with AnswerFile(tmp_path / "answers.csv", labelling) as answers:
+        assert drive(labelling, KnownAnswers.read(path), answer=answers.answer) == []
+    assert {page: label for page, (label, _) in shown(labelling).items()} == {
+        100 + place: "spam" if place < 4 else "ok" for place in range(9)
+    }
+    assert labelling.counts().looks < 9
+    again = labelling_of(MIXED)
+    known = KnownAnswers.read(tmp_path / "answers.csv")  # what was written down can be read as known answers
+    assert drive(again, known, answer=lambda question, label: again.answer(question.page_id, label)) == []
+    assert shown(again) == shown(labelling)
+
+
+def test_questions_without_a_known_answer_are_told(tmp_path: Path) -> None:
+    labelling = labelling_of([(0, 0), (0, 1), (0, 2), (1, 3)])
+    known = KnownAnswers([{"page_id": "101", "label": "spam"}, {"page_id": "101", "label": "ok"}, {"label": "x"}])
+    missing = drive(labelling, known, answer=lambda question, label: labelling.answer(question.page_id, label))
+    assert {question.page_id for question in missing} == {100, 102, 103}
+    assert (shown(labelling), known.conflicts) == ({101: ("ok", "asked")}, 1)
+    undone = KnownAnswers([{"url": "http://a/", "label": "x"}, {"page_id": "1", "label": UNDO}])
+    assert undone.label_of(Question(1, 0, "http://a/")) is None
+    for content in ("", "label\nx\n", "url,domain\n"):
+        (tmp_path / "labels.csv").write_text(content)
+        with pytest.raises(InputError, match="has no answers"):
+            KnownAnswers.read(tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="cannot be read"):
+        KnownAnswers.read(tmp_path / "absent.csv")
+
+
+def test_skipped_pages_are_not_asked_for_but_may_get_labels() -> None:
+    labelling = labelling_of([(0, 0), (0, 1), (0, 2)])
+    first = labelling.ask()
+    assert first is not None
+    labelling.skip(first.page_id)
+    while question := labelling.ask():
+        assert question.page_id != first.page_id
+        labelling.answer(question.page_id, "ok")
+    assert shown(labelling)[first.page_id] == ("ok", "group")

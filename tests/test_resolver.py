@@ -1,0 +1,367 @@
+"""Live DNS against servers on loopback: outcomes, several at once, the rate, TCP, and going on after a kill."""
+
+import asyncio
+import itertools
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samehand import resolver
+from samehand.errors import RunWriteError, SettingsError, UsageError
+from samehand.resolver import Outcome, Resolver, ResolveResult, ResolveRule, TokenBucket, resolve_nameservers
+
+pytest.importorskip("dns.asyncquery", reason="dnspython is not installed: pip install 'samehand[dns]'")
+
+from dns_server import BIG, DnsServer, dns_server
+
+FAST = ResolveRule(rate=10_000, timeout=10, tries=2)
+HASTY = ResolveRule(rate=10_000, timeout=0.1, tries=2)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "dns.jsonl"
+
+
+def ask(server: DnsServer, domains: list[str], cache: Path, rule: ResolveRule = FAST, **more: Any) -> ResolveResult:
+    return resolve_nameservers(domains, cache=cache, resolvers=[server.address], rule=rule, **more)
+
+
+def test_every_outcome_is_counted(cache: Path) -> None:
+    plan = {
+        "good.com": ["ns2.park.net", "NS1.park.net"],
+        "empty.com": "empty",
+        "refused.com": "refused",
+        "broken.com": "servfail",
+        "bytes.com": "garbage",
+        "other.com": "other",
+    }
+    domains = ["www.good.com", "good.com", "gone.com", *plan, "192.0.2.1", "com", "no name"]
+    with dns_server(plan) as server:
+        result = ask(server, domains, cache)
+    assert result.servers.pairs.to_pylist() == [
+        {"domain": "good.com", "ns": "ns1.park.net"},
+        {"domain": "good.com", "ns": "ns2.park.net"},
+    ]
+    assert result.servers.providers_of("www.good.com") == ("park.net",)
+    assert result.servers.outcomes == {
+        "ok": 1,
+        "nxdomain": 1,
+        "no_answer": 2,
+        "refused": 1,
+        "servfail": 1,
+        "malformed": 1,
+        "bad_name": 3,
+    }
+    said = {row["domain"]: (row["outcome"], row["queries"]) for row in result.outcomes.to_pylist()}
+    assert said["broken.com"] == ("servfail", 2)
+    assert said["other.com"] == ("no_answer", 1)
+    assert server.asked().count("good.com") == 1
+    assert (result.asked, result.queries) == (7, len(server.log))
+
+
+def test_a_name_that_is_never_answered_times_out(cache: Path) -> None:
+    with dns_server({"silent.com": "never"}) as server:
+        result = ask(server, ["silent.com"], cache, HASTY)
+        wait_for(lambda: len(server.log) == 2)
+    assert result.servers.outcomes == {"timeout": 1}
+    assert server.asked() == ["silent.com"] * 2
+
+
+def test_after_a_failure_another_resolver_is_asked(cache: Path) -> None:
+    names = [f"d{number}.com" for number in range(12)]
+    with (
+        dns_server(dict.fromkeys(names, "refused")) as lame,
+        dns_server({name: ["ns.x.net"] for name in names}) as good,
+    ):
+        result = resolve_nameservers(names, cache=cache, resolvers=[lame.address, good.address], rule=FAST)
+    assert result.servers.outcomes == {"ok": 12}
+    assert good.asked() == sorted(names)
+    assert 0 < len(lame.log) < 12  # each name begins with a resolver of its own
+
+
+def test_an_answer_that_was_cut_comes_by_tcp(cache: Path) -> None:
+    with dns_server({"big.com": "big"}) as server:
+        result = ask(server, ["big.com"], cache)
+    assert result.servers.servers_of("big.com") == tuple(sorted(BIG))
+    assert server.log == [("big.com", "udp"), ("big.com", "tcp")]
+
+
+def test_a_resolver_with_an_address_of_ipv6(cache: Path) -> None:
+    with socket.socket(socket.AF_INET6) as probe:
+        try:
+            probe.bind(("::1", 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+    with dns_server({"a.com": ["ns.x.net"]}, host="::1") as server:
+        assert ask(server, ["a.com"], cache).servers.outcomes == {"ok": 1}
+
+
+def test_several_are_asked_at_once(cache: Path) -> None:
+    """The server answers only when four questions are there: one by one, none would be answered."""
+    names = [f"d{number}.com" for number in range(12)]
+    with dns_server({name: ["ns.x.net"] for name in names}, gate=4) as server:
+        result = ask(server, names, cache, ResolveRule(rate=10_000, timeout=20, tries=1, at_once=4))
+    assert result.servers.outcomes == {"ok": 12}
+
+
+def test_never_more_at_once_than_allowed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flying, most = 0, 0
+
+    async def query(domain: str, _: Resolver, __: float) -> Outcome:
+        nonlocal flying, most
+        flying += 1
+        most = max(most, flying)
+        await asyncio.sleep(0)
+        flying -= 1
+        return Outcome(domain, "ok", ("ns.x.net",))
+
+    monkeypatch.setattr(resolver, "_query", query)
+    names = [f"d{number}.com" for number in range(30)]
+    resolve_nameservers(names, cache=cache, resolvers=["192.0.2.1"], rule=ResolveRule(rate=1e5, at_once=7))
+    assert most == 7
+
+
+class FakeTime:
+    """A clock that moves only by sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def clock(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        until = self.now + seconds
+        await asyncio.sleep(0)
+        self.now = max(self.now, until)
+
+
+def test_the_rate_is_kept() -> None:
+    times = FakeTime()
+    passed: list[float] = []
+
+    async def run() -> None:
+        bucket = TokenBucket(10, clock=times.clock, sleep=times.sleep)
+        for _ in range(21):
+            await bucket.take()
+            passed.append(times.now)
+        times.now += 50  # a quiet time is not made up for
+        for _ in range(11):
+            await bucket.take()
+            passed.append(times.now)
+
+    asyncio.run(run())
+    assert passed[20] - passed[0] == pytest.approx(2.0)
+    assert passed[31] - passed[21] == pytest.approx(1.0)
+    gaps = [late - early for early, late in itertools.pairwise(passed)]
+    assert min(gaps) == pytest.approx(0.1)
+
+
+def test_every_query_waits_its_turn(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = 0
+    take = TokenBucket.take
+
+    async def counted(bucket: TokenBucket) -> None:
+        nonlocal turns
+        turns += 1
+        await take(bucket)
+
+    monkeypatch.setattr(TokenBucket, "take", counted)
+    with dns_server({"a.com": "servfail", "b.com": ["ns.x.net"]}) as server:
+        ask(server, ["a.com", "b.com", "c.com"], cache)
+    assert turns == len(server.log) == 4
+
+
+def test_nothing_is_asked_twice(cache: Path) -> None:
+    with dns_server({"a.com": ["ns.x.net"], "b.com": "servfail"}) as server:
+        first = ask(server, ["a.com", "b.com", "c.com"], cache)
+        server.log.clear()
+        second = ask(server, ["c.com", "www.a.com", "b.com"], cache)
+        assert server.log == []
+        assert (second.asked, second.queries) == (0, 0)
+        assert second.servers.pairs.equals(first.servers.pairs)
+        assert second.outcomes.equals(first.outcomes)
+        third = ask(server, ["a.com", "b.com", "d.com"], cache, again=["servfail"])
+        assert server.asked() == ["b.com", "b.com", "d.com"]
+        assert third.asked == 2
+
+
+def test_a_cache_that_answers_all_needs_neither_resolver_nor_dnspython(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.write_text('{"domain":"a.com","outcome":"ok","ns":["ns.x.net"],"queries":1,"refused":0}\n')
+    monkeypatch.setitem(sys.modules, "dns.asyncquery", None)
+    assert resolve_nameservers(["a.com"], cache=cache).servers.servers_of("a.com") == ("ns.x.net",)
+    with pytest.raises(UsageError, match=r"pip install 'samehand\[dns\]'"):
+        resolve_nameservers(["b.com"], cache=cache)
+
+
+def test_lines_of_strangers_in_the_cache_are_asked_again(cache: Path) -> None:
+    cache.write_text(
+        '{"domain":"a.com","outcome":"ok","ns":["ns.x.net\\n$INCLUDE"],"queries":1,"refused":0}\n'
+        '{"domain":"a.com","outcome":"mine","ns":[],"queries":1,"refused":0}\n[]\n\nnonsense\n{"domain":["a.com"]}\n'
+        '{"domain":"b.com","outcome":"nxdomain","ns":[],"queries":1,"refused":0}\n{"domain":"c.com","outc'
+    )
+    with dns_server({"a.com": ["ns.x.net"], "c.com": ["ns.x.net"]}) as server:
+        result = ask(server, ["a.com", "b.com", "c.com"], cache)
+    assert server.asked() == ["a.com", "c.com"]
+    assert result.lost_lines == 6
+    assert result.servers.outcomes == {"ok": 2, "nxdomain": 1}
+    assert len(cache.read_text().splitlines()) == 9
+
+
+def test_a_killed_look_up_goes_on_where_it_was(cache: Path) -> None:
+    names = [f"d{number}.com" for number in range(30)]
+    program = """
+        import sys
+        from pathlib import Path
+        from samehand.resolver import ResolveRule, resolve_nameservers
+        rule = ResolveRule(rate=10_000, timeout=100, tries=1, at_once=3)
+        resolve_nameservers(sys.argv[3:], cache=Path(sys.argv[1]), resolvers=[sys.argv[2]], rule=rule)
+    """
+    with dns_server({name: [f"ns.{name}"] for name in names}, most=12) as server:
+        command = [sys.executable, "-c", textwrap.dedent(program), str(cache), server.address, *names]
+        with subprocess.Popen(command) as process:
+            wait_for(lambda: len(server.log) == 15 and cache.read_bytes().count(b"\n") == 12, process)
+            process.send_signal(signal.SIGKILL)
+        with cache.open("ab") as file:
+            file.write(b'{"domain":"d0.com","outcome":"nxdom')
+        known = {json.loads(line)["domain"] for line in cache.read_bytes().splitlines()[:12]}
+        server.log.clear()
+        server.most = 1 << 30
+        result = ask(server, names, cache)
+        assert set(server.asked()) == set(names) - known
+        assert len(server.log) == 18
+    assert result.servers.outcomes == {"ok": 30}
+
+
+def wait_for(happened: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
+    for _ in range(3000):
+        if happened():
+            return
+        if process is not None and process.poll() is not None:
+            break
+        time.sleep(0.02)
+    if process is not None:
+        process.kill()
+    pytest.fail("the others did not get where they should")
+
+
+def test_progress_is_told(cache: Path) -> None:
+    told = []
+    with dns_server({"a.com": ["ns.x.net"]}) as server:
+        ask(server, ["a.com"], cache)
+        ask(server, ["a.com", "b.com", "c.com"], cache, tell=told.append)
+    assert [(progress.done, progress.total) for progress in told] == [(2, 3), (3, 3)]
+    assert told[-1].queries == 2
+
+
+def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RunWriteError, match="cannot be written"):
+        resolve_nameservers(["a.com"], cache=tmp_path / "absent" / "dns.jsonl", resolvers=["192.0.2.1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("192.0.2.1", ("192.0.2.1", 53)),
+        ("192.0.2.1:5353", ("192.0.2.1", 5353)),
+        ("2001:db8::1", ("2001:db8::1", 53)),
+        ("[2001:db8::1]:5353", ("2001:db8::1", 5353)),
+        ("[::1]", ("::1", 53)),
+    ],
+)
+def test_addresses_of_resolvers(text: str, expected: tuple[str, int]) -> None:
+    assert Resolver.parse(text) == Resolver(*expected)
+
+
+@pytest.mark.parametrize("text", ["", "dns.example", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:70000", "::1:x", "[::1"])
+def test_what_is_no_resolver(text: str) -> None:
+    with pytest.raises(SettingsError, match="is no resolver"):
+        Resolver.parse(text)
+
+
+@pytest.mark.parametrize("wrong", [{"rate": 0}, {"at_once": 0}, {"timeout": 1000}, {"tries": 99}])
+def test_rules_have_bounds(wrong: dict[str, int]) -> None:
+    with pytest.raises(SettingsError, match="choose a value from"):
+        ResolveRule(**wrong)
+
+
+ZONES = {
+    "com": """\
+        $ORIGIN com.
+        @ 60 IN SOA ns.nic.example. x.nic.example. 1 2 3 4 5
+        @ 60 IN NS ns.nic.example.
+        parked 60 IN NS ns1.park.net.
+        parked 60 IN NS ns2.park.net.
+        txt 60 IN TXT "nothing here"
+    """,
+    "site.org": """\
+        $ORIGIN site.org.
+        @ 60 IN SOA ns.host.net. x.host.net. 1 2 3 4 5
+        @ 60 IN NS ns.host.net.
+    """,
+}
+
+
+@pytest.fixture
+def nsd(tmp_path: Path) -> Iterator[str]:
+    """Debian's authoritative server with two zones; it delegates, answers, denies and refuses for real."""
+    program = shutil.which("nsd", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
+    if program is None:
+        pytest.skip("nsd is not installed: apt-get install nsd")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    lines = [
+        "server:",
+        f"  ip-address: 127.0.0.1@{port}",
+        '  username: ""',
+        '  chroot: ""',
+        f'  zonesdir: "{tmp_path}"',
+    ]
+    lines += [f'  {name}: "{tmp_path / name}"' for name in ("pidfile", "xfrdfile", "zonelistfile")]
+    lines += [f'  xfrdir: "{tmp_path}"', "  server-count: 1", "remote-control:", "  control-enable: no"]
+    for name, text in ZONES.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+        lines += ["zone:", f'  name: "{name}"', f'  zonefile: "{name}"']
+    (tmp_path / "nsd.conf").write_text("\n".join(lines) + "\n")
+    with subprocess.Popen(
+        [program, "-d", "-c", str(tmp_path / "nsd.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            wait_for(lambda: accepts(port), process)
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_a_real_server(nsd: str, cache: Path) -> None:
+    domains = ["www.parked.com", "site.org", "absent.com", "txt.com", "elsewhere.net"]
+    result = resolve_nameservers(domains, cache=cache, resolvers=[nsd], rule=FAST)
+    said = {row["domain"]: row["outcome"] for row in result.outcomes.to_pylist()}
+    assert said == {
+        "parked.com": "ok",
+        "site.org": "ok",
+        "absent.com": "nxdomain",
+        "txt.com": "no_answer",
+        "elsewhere.net": "refused",
+    }
+    assert result.servers.servers_of("www.parked.com") == ("ns1.park.net", "ns2.park.net")
+    assert result.servers.providers_of("site.org") == ("host.net",)

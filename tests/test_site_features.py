@@ -1,0 +1,166 @@
+"""What is kept of a page, and what a cluster of pages shows."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samehand.markup import parse_pages
+from samehand.plain_pages import HTTP_ERROR, NEAR_EMPTY
+from samehand.site_evidence import Evidence, cluster_evidence
+from samehand.site_features import FEATURE_SCHEMA, SKETCH, Features, page_features
+
+PARKED = "<title>{0}</title><h1>{0}</h1><p>Related searches</p><ul>" + "".join(
+    f"<li><a href='http://click.example/?q={{{number}}}'>{{{number}}} {{1}}</a></li>" for number in range(1, 6)
+)
+
+
+def stored(*pages: tuple[str, str], status: int = 200) -> pa.RecordBatch:
+    """The features of (domain, page)."""
+    contents = [content.encode() for _, content in pages]
+    data = np.frombuffer(b"".join(contents) + b" ", np.uint8)
+    offsets = np.cumsum([0, *map(len, contents)]).astype(np.int64)
+    names = [domain for domain, _ in pages]
+    table = pa.table(
+        {
+            "page_id": pa.array(range(len(pages)), pa.int64()),
+            "url_host_name": names,
+            "url_host_registered_domain": names,
+            "fetch_status": pa.array([status] * len(pages), pa.int16()),
+        }
+    )
+    return page_features(table, parse_pages(data, offsets), data=data, offsets=offsets)
+
+
+def evidence(*pages: tuple[str, str]) -> Evidence:
+    return cluster_evidence(Features(stored(*pages)), np.arange(len(pages)))
+
+
+def parked(domain: str, *words: str) -> tuple[str, str]:
+    return domain, PARKED.format(domain, *words)
+
+
+def test_a_site_is_compared_without_its_own_name() -> None:
+    ours, theirs = (
+        stored((name, f"<title>Welcome</title><p>{name} is for sale today")).to_pylist()[0]
+        for name in ("bakery.example", "bridge.test")
+    )
+    assert ours["text_sketch"] == theirs["text_sketch"]
+    assert (ours["words"], ours["own_name"]) == (4, True)
+    assert ours["title"] == theirs["title"] != 0
+
+
+def test_a_title_that_spells_out_the_domain_is_none() -> None:
+    rows = stored(
+        ("shop.example", "<title>Shop.Example - cheap shoes</title>"),
+        ("shop.example", "<title>Anna's shoes</title>"),
+        ("xn--mller-kva.example", "<title>müller.example zu verkaufen</title>"),
+    ).to_pylist()
+    assert [row["title"] == 0 for row in rows] == [True, False, True]
+
+
+def test_links_are_counted_by_where_they_lead() -> None:
+    page = (
+        "<a href='http://www.shop.example/a'>a</a><a href=/b>b</a><a href='//click.example/1'>c</a>"
+        "<a href='https://click.example/2'>d</a><a href='http://other.test'>e</a>"
+    )
+    row = stored(("shop.example", page)).to_pylist()[0]
+    assert (row["links"], row["target_links"], row["query_links"]) == (5, [2, 1], 0)
+    asked = "".join(f"<a href='/?q={n}'>x</a>" for n in range(4)) + "<a href='/p?a=1'>y</a>"
+    assert stored(("shop.example", asked)).to_pylist()[0]["query_links"] == 4
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<frameset><frame src='http://lander.example/{0}?d={0}'></frameset>",
+        "<meta http-equiv=refresh content='0; url=http://lander.example/{0}'>",
+        '<script>window.location.href="http://lander.example/{0}"</script>',
+        "<script>top.location.replace('//lander.example/x')</script>",
+        "<iframe width=1 src=https://lander.example></iframe>",
+    ],
+)
+def test_leads_are_known_by_their_host(page: str) -> None:
+    first, second = stored(("a1.example", page.format("a1")), ("b2.test", page.format("b2"))).to_pylist()
+    assert first["lead"] == second["lead"] != 0
+    assert first["plain"] == ""
+
+
+def test_leads_within_the_site_are_known_by_their_path() -> None:
+    script = "<script>window.onload=function(){{window.location.href='{0}'}}</script>"
+    pages = [("a1.example", "/lander"), ("b2.test", "http://www.b2.test/lander?x=1"), ("c3.test", "/cms/")]
+    leads = [row["lead"] for row in stored(*((name, script.format(path)) for name, path in pages)).to_pylist()]
+    assert leads[0] == leads[1] != leads[2]
+    assert 0 not in leads
+
+
+def test_plain_pages_are_named() -> None:
+    assert stored(("a.example", "<html></html>")).to_pylist()[0]["plain"] == NEAR_EMPTY
+    assert stored(("a.example", "<p>All is well here today"), status=503).to_pylist()[0]["plain"] == HTTP_ERROR
+
+
+def test_parked_pages_have_everything_in_common() -> None:
+    words = ("loans", "cars", "shoes", "hotels", "flights", "films", "bikes", "lamps", "tents", "boats")
+    found = evidence(*(parked(f"site{n}.example", *words[n : n + 5], "online") for n in range(5)))
+    assert found.same_title == 1.0
+    assert found.targets == 1.0
+    assert found.prose == 0.0
+    assert found.points(0.05, 0.25) > 5
+
+
+def test_honest_sites_of_one_theme_have_little() -> None:
+    draw = np.random.default_rng(1)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    pages = []
+    for number in range(6):
+        words = ["".join(draw.choice(letters, 6)) for _ in range(150)]
+        text = f"<title>{words[0]} {words[1]}</title><p>{' '.join(words)}</p><p>made with a theme</p>"
+        pages.append((f"honest{number}.example", text + "<a href=/about>about</a>"))
+    found = evidence(*pages)
+    assert found.same_title == 0.0
+    assert found.prose > 100
+    assert found.points(0.0, 0.25) < 1
+
+
+def test_forwarding_to_different_places_speaks_against_one_hand() -> None:
+    page = "<html><head><script>window.location='http://{}.test/'</script></head></html>"
+    same = evidence(*((f"f{n}.example", page.format("lander")) for n in range(4)))
+    different = evidence(*((f"f{n}.example", page.format(f"place{n}")) for n in range(4)))
+    assert (same.targets, different.targets) == (1.0, -1.0)
+    assert same.points(0.0, 0.25) == 7.0
+    assert different.points(0.0, 0.25) == 3.0
+
+
+def test_one_owners_copies_speak_once() -> None:
+    text = "We repair all that drips and leaks in the town of Pisa"
+    page = f"<title>Rossi plumbing</title><p>{text}</p><a href=/contact>mail</a>"
+    found = evidence(*((f"name{n}x{n}.example", page) for n in range(5)))
+    assert found.voices == 1
+    assert found.members.own_title.tolist() == [True] * 5
+    many = evidence(*((f"{n:05}.example", page) for n in range(100, 125)))
+    assert many.voices == 25
+    sold = evidence(*((f"name{n}.example", page.replace("/contact", "http://registrar.test/")) for n in range(5)))
+    assert sold.voices == 5
+
+
+def test_pages_are_judged_one_by_one_as_the_cluster_is() -> None:
+    found = evidence(*(parked(f"site{n}.example", "a", "b", "c", "d", "e", "f") for n in range(4)))
+    points = found.member_points(np.zeros(4), 0.25)
+    assert points.tolist() == pytest.approx([found.points(0.0, 0.25)] * 4)
+
+
+@given(st.lists(st.binary(max_size=200), min_size=1, max_size=4))
+def test_any_bytes_have_features(contents: list[bytes]) -> None:
+    data = np.frombuffer(b"".join(contents) + b" ", np.uint8)
+    offsets = np.cumsum([0, *map(len, contents)]).astype(np.int64)
+    nothing = pa.nulls(len(contents), pa.string())
+    table = pa.table(
+        [pa.array(range(len(contents)), pa.int64()), nothing, nothing, pa.nulls(len(contents), pa.int16())],
+        names=["page_id", "url_host_name", "url_host_registered_domain", "fetch_status"],
+    )
+    found = page_features(table, parse_pages(data, offsets), data=data, offsets=offsets)
+    assert found.schema == FEATURE_SCHEMA
+    features = Features(pa.Table.from_batches([found]))
+    assert features.sketches.shape == (len(contents), SKETCH)
+    assert np.isfinite(cluster_evidence(features, np.arange(len(contents))).points(0.1, 0.25))
