@@ -36,6 +36,7 @@ ORDER = (
     ("tasks",),
     ("style_sketches",),
     ("ranking",),
+    ("growth",),
     ("classes",),
     ("replicas",),
     ("pipeline",),

@@ -6,6 +6,7 @@ run = samehand.scan("crawl/*.warc.gz", "run/")
 run.clusters()           # ranked clusters, an Arrow table
 run.members(7)           # one cluster's pages by similarity to its centre
 run.like(html)           # one page against all
+samehand.add("run/", "more.warc.gz")
 samehand.compare(a, b)   # two pages: exact similarities and the noise they share
 """
 
@@ -25,13 +26,16 @@ from samehand.settings import Settings
 
 if TYPE_CHECKING:
     from samehand.answers import Run
-    from samehand.api import open_run, scan
+    from samehand.api import add, open_run, scan
+    from samehand.local import LocalEngine
+    from samehand.spark import SparkEngine
     from samehand.style import compare
 
 __version__ = "0.1.0"
 
 __all__ = [
     "InputError",
+    "LocalEngine",
     "Run",
     "RunBusyError",
     "RunError",
@@ -40,14 +44,24 @@ __all__ = [
     "SamehandError",
     "Settings",
     "SettingsError",
+    "SparkEngine",
     "UsageError",
     "__version__",
+    "add",
     "compare",
     "open_run",
     "scan",
 ]
 
-_LATE = {"Run": "samehand.answers", "compare": "samehand.style", "open_run": "samehand.api", "scan": "samehand.api"}
+_LATE = {
+    "LocalEngine": "samehand.local",
+    "Run": "samehand.answers",
+    "SparkEngine": "samehand.spark",
+    "add": "samehand.api",
+    "compare": "samehand.style",
+    "open_run": "samehand.api",
+    "scan": "samehand.api",
+}
 """Names whose modules are slow to import: they are, when first used."""
 
 

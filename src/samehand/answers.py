@@ -5,9 +5,10 @@ Answers are Arrow tables or small frozen records; `samehand.report` prints them.
 
 import dataclasses
 import functools
+import itertools
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from samehand.style_sketches import FINGERPRINTS, open_sketches
 
 LIKE_LEAST = 0.06
 """Least similarity one-to-all lists: below it, 8 bits of each value agree by chance now and then."""
+_LIKE_AT_ONCE = 256
 _MEMBER_PAGE_COLUMNS = ["page_id", "url", "url_host_name", "url_host_private_domain"]
 
 
@@ -161,16 +163,32 @@ class Run:
 
     def like(self, page: bytes | str | int) -> Likeness:
         """One to all (section 4.1): every page by similarity to one: a page id or URL of the run, or any HTML."""
-        found = self._similarities_to([page]).reshape(-1)
-        rows = np.flatnonzero(found >= np.float32(LIKE_LEAST))
-        order = rows[np.argsort(-found[rows], kind="stable")]
-        table = _with_hosts(self._pages.take(pa.array(order)), pa.array(found[order]))
-        return Likeness(table, find_gaps(found[order]), found.size)
+        ((rows, similarities),) = self._nearest([page], top=None)
+        table = _with_hosts(self._pages.take(pa.array(rows)), pa.array(similarities))
+        return Likeness(table, find_gaps(similarities), len(self._sketches))
 
-    def _similarities_to(self, pages: Sequence[bytes | str | int]) -> NDArray[np.float32]:
-        """Similarity of each of `pages` (rows) to every page of the run (columns)."""
+    def like_each(self, pages: Iterable[tuple[str, bytes]], *, top: int = 10) -> Iterator[pa.Table]:
+        """One to all for many pages, given with their names: tables of the `top` most similar pages of each.
+
+        Pages are compared many at a time, in one pass over the run for all of them.
+        """
+        waiting = iter(pages)
+        while chunk := list(itertools.islice(waiting, _LIKE_AT_ONCE)):
+            found = self._nearest([content for _, content in chunk], top=top)
+            rows = np.concatenate([rows for rows, _ in found])
+            table = _with_hosts(self._pages.take(pa.array(rows)), pa.array(np.concatenate([s for _, s in found])))
+            sizes = [len(rows) for rows, _ in found]
+            names = np.repeat(np.array([name for name, _ in chunk], object), sizes)
+            ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
+            table = table.add_column(0, "rank", pa.array(ranks, pa.int64()))
+            yield table.add_column(0, "query", pa.array(names, pa.string()))
+
+    def _nearest(
+        self, pages: Sequence[bytes | str | int], *, top: int | None
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         values = np.stack([self._values_of(page) for page in pages])
-        return self._sketches.similarities_to(sketch_words(values, self.settings.sketch_bits), count_filled(values))
+        words = sketch_words(values, self.settings.sketch_bits)
+        return self._sketches.nearest(words, count_filled(values), least=LIKE_LEAST, top=top)
 
     def _values_of(self, page: bytes | str | int) -> NDArray[np.uint32]:
         if isinstance(page, str) and "<" in page:

@@ -1,12 +1,15 @@
-"""The two functions that make or open a run."""
+"""The functions that make, extend or open a run."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from samehand.answers import Run
 from samehand.local import LocalEngine
-from samehand.pipeline import Engine, run_scan
+from samehand.page import Page
+from samehand.pipeline import Engine, run_add, run_scan
+from samehand.run import RunFolder
 from samehand.settings import Settings
+from samehand.sources import find_sources, plan_units, read_unit
 from samehand.tasks import Progress, Tell
 
 
@@ -40,9 +43,43 @@ def scan(
     return Run(folder.path)
 
 
+def add(
+    path: str | os.PathLike[str],
+    inputs: str | Sequence[str],
+    *,
+    workers: int | None = None,
+    engine: Engine | None = None,
+    progress: Tell | None = None,
+) -> Run:
+    """Adds `inputs` to the run at `path`, with its own settings: the result is that of a scan of everything.
+
+    Only what is new is read. What grew, merged and is new stands in style/growth.parquet.
+    """
+    folder = run_add(
+        path,
+        [inputs] if isinstance(inputs, str) else list(inputs),
+        settings=RunFolder.open(path).settings(),
+        engine=engine or LocalEngine(workers),
+        tell=progress or _say_nothing,
+    )
+    return Run(folder.path)
+
+
 def open_run(path: str | os.PathLike[str]) -> Run:
     """An existing run."""
     return Run(path)
+
+
+def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, bytes]] | None:
+    """Addresses and contents of the pages in a file or folder of many; None when `path` is no such thing."""
+    if not os.path.exists(path):
+        return None
+    sources, unreadable = find_sources([path], profile=settings.profile)
+    if unreadable or sources[0].kind == "html":
+        return None
+    units = plan_units(sources, settings.split_bytes)
+    items = (item for unit in units for item in read_unit(unit, settings))
+    return ((item.url, item.content) for item in items if isinstance(item, Page))
 
 
 def _say_nothing(_: Progress) -> None:

@@ -13,6 +13,8 @@ import click
 from samehand import __version__
 from samehand.cli_common import (
     DAMAGED,
+    ENGINES,
+    engine_from,
     format_options,
     neutral,
     open_run,
@@ -74,6 +76,11 @@ def cli(context: click.Context, verbose: bool, quiet: bool) -> None:
     context.obj = {"quiet": quiet, "verbose": verbose}
 
 
+SIGNAL_NAMES = ("style", "replica", "language", "structure")
+_engine_option = click.option(
+    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="Where the work is done."
+)
+_master_option = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 CLUSTER_COLUMNS = {
     "cluster_id": "cluster",
     "pages": "pages",
@@ -84,7 +91,9 @@ CLUSTER_COLUMNS = {
     "class": "class",
     "centre_url": "centre",
 }
+GROWTH_COLUMNS = {"cluster_id": "cluster", "kind": "kind", "pages_before": "before", "pages": "pages", "was": "was"}
 MEMBER_COLUMNS = {"similarity": "similarity", "url": "url"}
+LIKE_COLUMNS = {"query": "query", "rank": "rank", "similarity": "similarity", "url": "url"}
 SPREAD_COLUMNS = {"weakest": "weakest", "steps": "steps", "url": "url", "path": "path"}
 
 
@@ -92,7 +101,9 @@ SPREAD_COLUMNS = {"weakest": "weakest", "steps": "steps", "url": "url", "path": 
 @click.argument("inputs", nargs=-1, required=True)
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False), help="The run folder.")
 @click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
-@click.option("--signals", default="style", show_default=True, help="What to compute: style, or style,replica.")
+@_engine_option
+@_master_option
+@click.option("--signals", default="style", show_default=True, help=f"Of {', '.join(SIGNAL_NAMES)}.")
 @click.option("--force", is_flag=True, help="Start a run folder anew that was made from other inputs or settings.")
 @click.option(
     "--preset", type=click.Choice(tuple(PRESETS)), default="default", show_default=True, help="Settings to start from."
@@ -116,7 +127,7 @@ def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options
             inputs,
             out,
             settings=settings,
-            workers=options["workers"],
+            engine=engine_from(options),
             progress=progress,
             force=options["force"],
             signals=_signals_from(options["signals"]),
@@ -130,12 +141,9 @@ def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options
 
 
 def _signals_from(given: str) -> tuple[str, ...]:
-    from samehand.signals import SIGNALS
-
     names = tuple(name.strip() for name in given.split(","))
-    unknown = [name for name in names if name not in SIGNALS]
-    if unknown or "style" not in names:
-        raise UsageError(f"--signals is {given!r}: choose style, or style,replica.")
+    if set(names) - set(SIGNAL_NAMES) or "style" not in names:
+        raise UsageError(f"--signals is {given!r}: choose style, and with it any of {', '.join(SIGNAL_NAMES[1:])}.")
     return names
 
 
@@ -180,15 +188,51 @@ def show(run: str, cluster: int, cut: float | None, families: bool, form: str, t
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 
+@cli.command(epilog=EXIT_CODES)
+@_run_argument
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@_engine_option
+@_master_option
+@format_options
+@click.pass_context
+def add(context: click.Context, /, run: str, inputs: tuple[str, ...], **options: Any) -> int:
+    """Add INPUTS to RUN: only what is new is read, and the result is that of a scan of everything.
+
+    Prints the clusters that grew, merged or are new. A cluster that grows keeps its number.
+    """
+    from samehand.api import add as add_inputs
+    from samehand.growth import GROWTH
+    from samehand.progress import ProgressDisplay
+    from samehand.summary import growth_line, scan_summary
+
+    with ProgressDisplay(**context.obj) as progress:
+        grown = add_inputs(run, inputs, engine=engine_from(options), progress=progress)
+    print_rows(grown.folder.read_table(GROWTH), options["form"], options["top"], columns=GROWTH_COLUMNS)
+    for line in [*scan_summary(grown), growth_line(grown.manifest["growth"])]:
+        say(line)
+    return DAMAGED if grown.manifest["stages"]["read"]["damaged"] else 0
+
+
 @cli.command()
 @_run_argument
 @click.argument("page")
 @format_options
 def like(run: str, page: str, form: str, top: int | None) -> None:
-    """One to all: every page of RUN by similarity to PAGE (a URL or page id of the run, or an HTML file)."""
+    """One to all: every page of RUN by similarity to PAGE (a URL or page id of the run, or an HTML file).
+
+    PAGE may also be a file of many pages (WARC, WACZ, JSONL, Parquet, a folder): the most similar pages to each, found
+    in one pass over the run.
+    """
+    from samehand.api import pages_in
     from samehand.summary import likeness_summary
 
     opened = open_run(run)
+    many = pages_in(page, opened.settings)
+    if many is not None:
+        for table in opened.like_each(many, top=10 if top is None else top):
+            print_rows(table, form, 0, columns=LIKE_COLUMNS)
+        return
     found = opened.like(_page_or_content(opened, page))
     if form == "table":
         for line in likeness_summary(found, 5 if top is None else top, terminal_width()):

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from samehand.answers import Run
+    from samehand.pipeline import Engine
 
+ENGINES = ("local", "spark")
 FORMATS = ("table", "csv", "jsonl", "parquet")
 TABLE_ROWS = 20
+AFTER_SCAN = ("providers",)
+"""Groups of settings that no scan needs: they are options of other commands."""
 DAMAGED = 3
 """Exit code of a command that finished although some input was damaged."""
 
@@ -26,10 +30,10 @@ def neutral(text: str) -> str:
     return neutralised(text)
 
 
-def setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """One option for each setting, but the key, which does not belong on a command line."""
-    for field in reversed(fields_of()):
-        if field.name == "key":
+def setting_options(command: Callable[..., Any], *groups: str) -> Callable[..., Any]:
+    """One option for each setting of the groups, or of those a scan needs, but the key: it is for no command line."""
+    for field in reversed(fields_of(*groups)):
+        if field.name == "key" or (not groups and field.metadata["group"] in AFTER_SCAN):
             continue
         name, kind, help_text = f"--{field.name.replace('_', '-')}", type(field.default), field.metadata["help"]
         shown = f"{help_text}  [default: {str(field.default).lower() if kind is bool else field.default}]"
@@ -81,6 +85,17 @@ def settings_from(options: dict[str, Any]) -> Settings:
     if options["key_file"] is not None:
         changes["key"] = options["key_file"].read().strip()
     return Settings.preset(options["preset"], **changes)
+
+
+def engine_from(options: dict[str, Any]) -> "Engine":
+    """The engine a command's options ask for."""
+    if options["engine"] == "spark":
+        from samehand.spark import SparkEngine, connect
+
+        return SparkEngine(connect(options["master"]))
+    from samehand.local import LocalEngine
+
+    return LocalEngine(options["workers"])
 
 
 def open_run(path: str) -> "Run":

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from samehand import __version__
-from samehand.errors import InputError, RunMismatchError
+from samehand.errors import InputError, RunMismatchError, UsageError
 from samehand.grouping import CheckCounts
+from samehand.growth import remember_members, write_growth
 from samehand.page import Reject
 from samehand.ranking import Grouped, write_grouped
 from samehand.replicas import group_replicas
@@ -83,13 +84,67 @@ def run_scan(
         folder.clean()  # a worker of a killed scan may have lived on for a moment
         counts = _count_parts(folder, plan.unreadable, failures)
         if not counts["pages"]:
-            raise InputError(
-                f"No page was found in {len(plan.sources) + len(plan.unreadable)} inputs: "
-                f"{_describe(counts['reasons'])}. Give {'mail' if settings.profile == 'mail' else 'WARC, WACZ or ARC files, folders of HTML, JSONL'}."
-            )
+            looked = len(plan.sources) + len(plan.unreadable)
+            wanted = "mail" if settings.profile == "mail" else "WARC, WACZ or ARC files, folders of HTML, JSONL"
+            raise InputError(f"No page was found in {looked} inputs: {_describe(counts['reasons'])}. Give {wanted}.")
         _group_all(folder, signals, settings, engine, tell)
         _finish(folder, counts, failures)
     return folder
+
+
+def run_add(
+    path: str | os.PathLike[str], inputs: Sequence[str], *, settings: Settings, engine: Engine, tell: Tell
+) -> RunFolder:
+    """Adds inputs to a run: reads only what is new, then groups all of it, as a scan of everything would.
+
+    New pages have larger ids than all before them, so a cluster that grows keeps its name.
+    """
+    folder = RunFolder.open(path)
+    if "-" in inputs:
+        raise UsageError("Standard input cannot be added to a run: save it to a file, and name that.")
+    found = engine.plan(inputs, folder.path, settings)
+    with folder.locked():
+        folder.clean()
+        manifest = folder.manifest()
+        if manifest["state"] == "done":
+            remember_members(folder)
+        units = [*_units_of(folder, manifest, settings), *_new_units(manifest, found)]
+        known = {source["path"] for source in manifest["inputs"]}
+        manifest["inputs"] += [source.as_dict() for source in found.sources if source.path not in known]
+        said = {reject["warc_filename"] for reject in manifest["unreadable"]}
+        manifest["unreadable"] += [
+            dataclasses.asdict(reject) for reject in found.unreadable if reject.warc_filename not in said
+        ]
+        folder.save_manifest({**manifest, "units": len(units), "state": "reading"})
+        signals = [signal for signal in SIGNALS if signal == "style" or folder.marker(signal)]
+        _prepare(folder, signals, settings)
+        failures = _read_all(folder, units, signals, settings, engine, tell)
+        folder.clean()
+        counts = _count_parts(folder, [Reject(**stored) for stored in manifest["unreadable"]], failures)
+        _group_all(folder, signals, settings, engine, tell)
+        _finish(folder, counts, failures, growth=write_growth(folder))
+    return folder
+
+
+def _units_of(folder: RunFolder, manifest: dict[str, Any], settings: Settings) -> list[Unit]:
+    """The units of work a run has. Those of a finished run need no look at its inputs, which may be gone."""
+    markers = [folder.marker(part_name(number)) for number in range(manifest["units"])]
+    done = [Unit.from_dict(marker["unit"]) for marker in markers if marker]
+    if len(done) == manifest["units"]:
+        return done
+    return plan_units([Source.from_dict(stored) for stored in manifest["inputs"]], settings.split_bytes)
+
+
+def _new_units(manifest: dict[str, Any], found: Plan) -> list[Unit]:
+    """Units of the sources that a run does not have yet, numbered on from its own."""
+    known = {stored["path"]: stored for stored in manifest["inputs"]}
+    for source in found.sources:
+        if known.get(source.path, source.as_dict()) != source.as_dict():
+            raise RunMismatchError(
+                f"{source.name} is in this run already and has changed since: scan everything anew with --force."
+            )
+    new = [unit for unit in found.units if unit.source.path not in known]
+    return [dataclasses.replace(unit, number=manifest["units"] + place) for place, unit in enumerate(new)]
 
 
 def add_signal(folder: RunFolder, signal: str, *, settings: Settings, engine: Engine, tell: Tell) -> None:
@@ -125,6 +180,7 @@ def _begin(folder: RunFolder, plan: Plan, settings: Settings, force: bool) -> No
             "key": "public" if settings.key == PUBLIC_KEY else "secret",
             "versions": {name: version(name) for name in _MEASURED_PACKAGES} | {"python": platform.python_version()},
             "unreadable": [dataclasses.asdict(reject) for reject in plan.unreadable],
+            "units": len(plan.units),
             "state": "reading",
             "stages": {},
         }
@@ -277,8 +333,16 @@ def _group_styles(folder: RunFolder, settings: Settings, engine: Engine, tell: T
     }
 
 
-def _finish(folder: RunFolder, counts: dict[str, Any], failures: Sequence[TaskOutcome]) -> None:
+def _finish(
+    folder: RunFolder,
+    counts: dict[str, Any],
+    failures: Sequence[TaskOutcome],
+    *,
+    growth: dict[str, int] | None = None,
+) -> None:
     manifest = folder.manifest()
+    if growth is not None:
+        manifest["growth"] = growth
     grouped = {signal: marker["facts"] for signal in SIGNALS if (marker := folder.marker(signal))}
     manifest["stages"] = {"read": counts, **grouped}
     manifest["failures"] = [

@@ -25,6 +25,7 @@ from samehand.kernels import sketches as kernel
 from samehand.kernels.sketches import Lanes
 
 NARROW, WIDE = 8, 32
+_BLOCK_ROWS = 1 << 15
 _LOW = {NARROW: np.uint64(0x7F7F7F7F7F7F7F7F), WIDE: np.uint64(0x7FFFFFFF7FFFFFFF)}
 _MMAP_THRESHOLD = -3
 """glibc: mallopt's M_MMAP_THRESHOLD."""
@@ -50,17 +51,23 @@ class Sketches:
         found[~self.comparable[right] | (left == right)] = 1.0
         return found
 
-    def similarities_to(self, queries: NDArray[np.uint64], filled: NDArray[np.int16]) -> NDArray[np.float32]:
-        """Similarity of each query, a row of words, to every row: a row for each query."""
-        parts = np.array_split(np.arange(len(self)), min(max(1, len(self) >> 14), 64))
-        bounds = [(int(part[0]), int(part[-1]) + 1) for part in parts if part.size]
+    def nearest(
+        self, queries: NDArray[np.uint64], filled: NDArray[np.int16], *, least: float, top: int | None = None
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """For each query, a row of words, the rows that are at least so similar, most similar first, `top` at most.
 
-        def compare(bound: tuple[int, int]) -> NDArray[np.float32]:
-            rows = slice(*bound)
-            return kernel.cross_similarities(self.words[rows], self.filled[rows], queries, filled, self.lanes)
+        All queries are compared in one pass over the rows.
+        """
+
+        def compare(first: int) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+            block = slice(first, first + _BLOCK_ROWS)
+            found = kernel.cross_similarities(self.words[block], self.filled[block], queries, filled, self.lanes)
+            return [_best(first + np.arange(len(row)), row, least, top) for row in found]
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return np.concatenate(list(pool.map(compare, bounds)), axis=1)
+            blocks = list(pool.map(compare, range(0, len(self), _BLOCK_ROWS)))
+        joined = [tuple(map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*blocks, strict=True)]
+        return [_best(rows, similarities, least, top) for rows, similarities in joined]
 
     def centres(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
         """Centres by the estimate."""
@@ -73,6 +80,15 @@ class Sketches:
     def let_go(self) -> None:
         """Hands mapped memory back until it is needed again: sorting needs room, and no sketches."""
         let_go(self.words)
+
+
+def _best(
+    rows: NDArray[np.int64], similarities: NDArray[np.float32], least: float, top: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The rows at least so similar, most similar first, equal ones by row."""
+    near = np.flatnonzero(similarities >= np.float32(least))
+    near = near[np.argsort(-similarities[near], kind="stable")[:top]]
+    return rows[near], similarities[near]
 
 
 def let_go(array: NDArray[Any]) -> None:

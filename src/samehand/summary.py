@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from samehand.answers import Likeness, Run
 from samehand.report import layout, neutral
 from samehand.run import RunFolder
-from samehand.sources import Source, plan_units
 from samehand.style import Comparison
 from samehand.tasks import part_name
 
@@ -43,6 +42,14 @@ def scan_summary(run: Run) -> list[str]:
     if read["damaged"]:
         lines.append(f"{read['damaged']:,} records or inputs were damaged: samehand status {run.folder.path}")
     return lines
+
+
+def growth_line(growth: dict[str, int]) -> str:
+    """What the last addition did to the clusters."""
+    return (
+        f"{_count(growth['grew'], 'cluster')} grew, {growth['merged']:,} merged from several, {growth['new']:,} are "
+        f"new, {growth['parted']:,} parted."
+    )
 
 
 def cluster_summary(run: Run, cluster_id: int, members: pa.Table, *, is_stored: bool) -> list[str]:
@@ -187,8 +194,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What is done and what was rejected, for a finished run or one that was stopped half-way."""
     folder = RunFolder.open(path)
     manifest = folder.manifest()
-    units = plan_units([Source.from_dict(stored) for stored in manifest["inputs"]], manifest["settings"]["split_bytes"])
-    markers = [marker for unit in units if (marker := folder.marker(part_name(unit.number)))]
+    markers = [marker for number in range(manifest["units"]) if (marker := folder.marker(part_name(number)))]
     reasons = Counter(reject["reason"] for reject in manifest["unreadable"])
     for marker in markers:
         reasons.update(marker["reasons"])
@@ -197,7 +203,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "run": str(path),
         "state": manifest["state"],
         "inputs": len(manifest["inputs"]) + len(manifest["unreadable"]),
-        "units": len(units),
+        "units": manifest["units"],
         "units_done": len(markers),
         "records": pages + reasons.total(),
         "pages": pages,
@@ -208,6 +214,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "unreadable": [f"{reject['warc_filename']}: {reject['reason']}" for reject in manifest["unreadable"]],
         "content_bytes": sum(marker["content_bytes"] for marker in markers),
         "style": manifest["stages"].get("style", {}),
+        "growth": manifest.get("growth", {}),
         "replica": (folder.marker("replica") or {}).get("facts", {}),
     }
 
@@ -239,6 +246,8 @@ def status_lines(facts: dict[str, Any]) -> list[str]:
             f"{_count(replica['markup_capped'], 'page')} at a limit of their markup; "
             f"{_count(replica['leader_cap_hits'], 'leader cap hit')}"
         )
+    if facts["growth"]:
+        lines.append(f"since pages were added: {growth_line(facts['growth'])}")
     if facts["state"] != "done":
         lines.append("Not finished: run the same scan again to go on.")
     return lines
