@@ -271,3 +271,20 @@ def test_subsets_of_several_dimensions_need_agreement_on_all() -> None:
     assert plan.subsets.shape == (40, 2)
     forest, _ = forest_of(rows, plan)
     assert grouping.cut(forest, 3, 0.4).tolist() == [0, 0, 0]
+
+
+def test_a_bucket_of_200_000_pages_takes_linear_work() -> None:
+    """Identical pages are collapsed, near-identical ones are compared with a few leaders each."""
+    draw = np.random.default_rng(6)
+    checks = {}
+    for size in (100_000, 200_000):
+        values = np.tile(np.arange(DIMENSIONS, dtype=np.uint32), (size, 1))
+        near = np.flatnonzero(np.arange(size) % 2)
+        values[near, draw.integers(1, DIMENSIONS, near.size)] = 1000 + near
+        forest, counts = forest_of(values, plan_probes(DIMENSIONS, 0.2, miss=0.01, probes=2))
+        assert counts.equal == size // 2 - 1
+        assert counts.large_buckets >= 1
+        assert set(grouping.cut(forest, size, 0.6).tolist()) == {0}
+        checks[size] = counts.checks
+    assert checks[200_000] <= 2.1 * checks[100_000]
+    assert checks[200_000] <= 4 * 200_000

@@ -102,7 +102,7 @@ def test_a_count_that_was_stopped_goes_on(tmp_path, monkeypatch):
         count([text_of(sentences)], **(rules | {"order": 4}))
 
 
-def test_words_are_numbered_by_falling_count_then_bytes():
+def test_words_are_numbered_by_falling_count_then_bytes(tmp_path):
     words = b"the cat the dog a the dog <s>".split()
     ends = np.cumsum([len(word) for word in words])
     starts = ends - np.array([len(word) for word in words])
@@ -110,6 +110,9 @@ def test_words_are_numbered_by_falling_count_then_bytes():
     counts = count_spans([chunk], order=2)
     assert counts.vocabulary.words[3:] == [b"the", b"dog", b"a", b"cat"]
     assert as_dict(counts) == plain_counts([[3, 6, 3], [4, 5, 3, 4, 0]], 2)
+    again = count_spans([chunk], order=2, folder=tmp_path / "new")
+    assert np.array_equal(again.counts, counts.counts)
+    assert not (tmp_path / "new" / "words").exists()
     few = count_spans([chunk], order=1, most_words=3, least=2)
     assert few.vocabulary.words[3:] == [b"the", b"dog"]
     assert few.counts[0] == 3

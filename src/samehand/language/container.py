@@ -8,11 +8,12 @@
 
 Sizes are checked against each other when a file is opened, and so is everything in the arrays that points into an
 array: a file that was tampered with gives wrong numbers at worst. `verify` finds those too. A compact file keeps
-logarithms as one byte each and counts as numbers of the distinct counts; these are spelt out on opening, which takes a
-few milliseconds for a million n-grams.
+logarithms as one byte each, counts as numbers of the distinct counts, and numbers of children instead of their places;
+these are spelt out on opening, which takes some milliseconds for a million n-grams.
 """
 
 import hashlib
+import itertools
 import json
 import os
 import struct
@@ -35,6 +36,8 @@ _HEAD = struct.Struct("<8sII16s")
 _ALIGNMENT = 64
 _LONGEST_HEADER = 1 << 24
 _STEPS = 256
+_MANY = 255
+"""Numbers of children from here on have their place in a table of their own."""
 _LOWEST = -90.0
 """Logarithms below are the mark of what never occurs, and have a step of their own."""
 _KINDS = {"|u1", "<u2", "<u4", "<u8", "<i8", "<f2", "<f4"}
@@ -85,6 +88,7 @@ def read(path: Path) -> dict[str, Any]:
         compact, facts = bool(header["compact"]), dict(header["facts"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(f"{path} has a header that makes no sense: make the model anew.") from error
+    folded = _unfold(path, arrays, levels)
     _check_sizes(path, arrays, levels)
     vocabulary = _vocabulary(path, arrays)
     trie = Trie(levels, arrays["words"], arrays["first"])
@@ -93,6 +97,8 @@ def read(path: Path) -> dict[str, Any]:
     logs, backoffs, counts, peaks = (arrays[name] for name in ("logs", "backoffs", "counts", "peaks"))
     if compact:
         logs, backoffs = _spelt_out(path, arrays, levels)
+        if folded:
+            backoffs[trie.first[1:] == trie.first[:-1]] = 0.0
         counts = arrays["count_table"][np.minimum(counts, arrays["count_table"].size - 1)] if counts.size else counts
     return {
         "vocabulary": vocabulary,
@@ -160,6 +166,47 @@ def _mapped(path: Path, header: dict[str, Any], begin: int) -> dict[str, NDArray
     return arrays
 
 
+def _fold(arrays: dict[str, NDArray[Any]]) -> None:
+    """Keeps back-off weights and peaks for nodes with children alone, and numbers of children instead of places.
+
+    Weights of nodes without children are 1 in every model made here; others, out of ARPA files, stay as they are.
+    """
+    numbers = np.diff(arrays["first"].astype(np.int64))
+    parents = numbers > 0
+    if arrays["backoffs"][~parents].any():
+        return
+    arrays["child_numbers"] = np.minimum(numbers, _MANY).astype(np.uint8)
+    arrays["many_children"] = numbers[numbers >= _MANY].astype(np.uint32)
+    arrays["backoffs"] = arrays["backoffs"][parents]
+    arrays["peaks"] = arrays["peaks"][parents] if arrays["peaks"].size else arrays["peaks"]
+    del arrays["first"]
+
+
+def _unfold(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np.int64]) -> bool:
+    """Undoes `_fold`; False where the file was not folded."""
+    short = arrays.get("child_numbers")
+    if short is None:
+        return False
+    many = arrays.get("many_children")
+    numbers = short.astype(np.int64)
+    if many is None or levels.size < 2 or int((numbers == _MANY).sum()) != many.size:
+        raise ModelFileError(f"{path} has no fitting numbers of children: make the model anew.")
+    numbers[numbers == _MANY] = many
+    first = np.concatenate([levels[1:2], levels[1] + np.cumsum(numbers)])
+    if first[-1] != levels[-1]:
+        raise ModelFileError(f"{path} has no fitting numbers of children: make the model anew.")
+    arrays["first"] = first.astype(np.uint32)
+    parents = numbers > 0
+    for name in ("backoffs", "peaks"):
+        values = arrays.get(name)
+        if values is None or values.size not in (0, int(parents.sum())):
+            raise ModelFileError(f"{path} has no fitting table of {name}: make the model anew.")
+        if values.size or name == "backoffs":
+            arrays[name] = np.zeros(numbers.size, values.dtype)
+            arrays[name][parents] = values
+    return True
+
+
 def _check_sizes(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np.int64]) -> None:
     """Every array has the length that the others ask for."""
     order = levels.size - 1
@@ -209,27 +256,25 @@ def _full(model: "Model") -> dict[str, NDArray[Any]]:
 
 def _compact(model: "Model") -> tuple[dict[str, NDArray[Any]], dict[str, float]]:
     arrays = _full(model)
+    levels = model.trie.levels
     if len(model.vocabulary) <= 1 << 16:
         arrays["words"] = arrays["words"].astype(np.uint16)
-    errors = {}
-    for name in ("logs", "backoffs"):
+    table, numbers = np.unique(arrays["counts"], return_inverse=True)
+    arrays["counts"], arrays["count_table"] = numbers.astype(np.uint16 if table.size <= 1 << 16 else np.uint32), table
+    arrays["peaks"] = arrays["peaks"].astype(np.float16)
+    _fold(arrays)
+    errors: dict[str, float] = {}
+    inner_levels = levels[:-1]
+    if "child_numbers" in arrays:
+        inner_levels = np.concatenate([[0], np.cumsum(arrays["child_numbers"] > 0)])[inner_levels]
+    for name, bounds in (("logs", levels), ("backoffs", inner_levels)):
         values = arrays[name]
-        codes, tables = np.empty(values.size, np.uint8), []
-        for length in range(1, model.order + (name == "logs")):
-            nodes = model.trie.level(length)
-            codes[nodes], table = _rounded(values[nodes])
-            tables.append(table)
-        arrays[name] = codes
-        arrays[f"{name}_table"] = np.concatenate([*tables, np.empty(0, np.float32)])
-        off = np.abs(_decoded(codes, arrays[f"{name}_table"], model.trie.levels) - values)
+        pieces = [_rounded(values[begin:end]) for begin, end in itertools.pairwise(bounds.tolist())]
+        arrays[name] = np.concatenate([np.empty(0, np.uint8), *(codes for codes, _ in pieces)])
+        arrays[f"{name}_table"] = np.concatenate([np.empty(0, np.float32), *(table for _, table in pieces)])
+        off = np.abs(_decoded(arrays[name], arrays[f"{name}_table"], bounds) - values)
         errors[f"{name}_mean"] = float(off.mean()) if off.size else 0.0
         errors[f"{name}_max"] = float(off.max(initial=0.0))
-    table, numbers = np.unique(arrays["counts"], return_inverse=True)
-    if table.size <= 1 << 16:
-        arrays["counts"], arrays["count_table"] = numbers.astype(np.uint16), table
-    else:
-        arrays["count_table"], arrays["counts"] = table, numbers.astype(np.uint32)
-    arrays["peaks"] = arrays["peaks"].astype(np.float16)
     return arrays, errors
 
 

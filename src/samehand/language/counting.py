@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -105,7 +106,12 @@ def count_spans(
     the reading starts over and the runs are kept.
     """
     with contextlib.ExitStack() as stack:
-        spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="samehand-words-", dir=folder)))
+        if folder is None:
+            spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="samehand-words-")))
+        else:
+            spool = folder / "words"  # the next start writes over what a stopped one left here
+            spool.mkdir(parents=True, exist_ok=True)
+            stack.callback(shutil.rmtree, spool, ignore_errors=True)
         counter = WordCounter()
         files = 0
         for files, (data, starts, ends, sentences) in enumerate(chunks, 1):

@@ -67,7 +67,7 @@ def train(counts: Counts, rule: KatzRule | None = None, *, facts: Mapping[str, A
         to_logs(probabilities),
         to_logs(backoffs),
         kept.astype(np.uint32 if largest < 1 << 32 else np.uint64),
-        peaks_of(trie, kept, counts.tokens),
+        peaks_of(trie, suffixes, kept, counts.tokens),
         made_of | dict(facts or {}),
     )
 
@@ -94,9 +94,11 @@ def to_logs(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
     return np.maximum(logs, np.float32(NEVER))
 
 
-def peaks_of(trie: Trie, counts: NDArray[np.unsignedinteger[Any]], tokens: int) -> NDArray[np.float32]:
+def peaks_of(
+    trie: Trie, suffixes: NDArray[np.int64], counts: NDArray[np.unsignedinteger[Any]], tokens: int
+) -> NDArray[np.float32]:
     """max_v PKL(h, v) of each inner node, over the successors that are in the trie."""
-    divergences = ngram_scores.divergences(trie.parents(), trie.suffixes(), trie.last_words(), counts, float(tokens))
+    divergences = ngram_scores.divergences(trie.parents(), suffixes, trie.last_words(), counts, float(tokens))
     found: NDArray[np.float64] = kernel.child_peaks(trie.first, divergences)
     return found.astype(np.float32)
 

@@ -35,7 +35,8 @@ def prune(model: Model, threshold: float) -> Model:
         needed[suffixes[staying]] = True
     smaller = trie.kept(keep)
     probabilities = _probabilities(model)[keep]
-    backoffs = backoff_weights(smaller, smaller.suffixes(), probabilities)
+    suffixes = smaller.suffixes()
+    backoffs = backoff_weights(smaller, suffixes, probabilities)
     counts = model.node_counts[keep] if model.has_counts else model.node_counts
     return dataclasses.replace(
         model,
@@ -43,7 +44,7 @@ def prune(model: Model, threshold: float) -> Model:
         logs=to_logs(probabilities),
         backoffs=to_logs(backoffs),
         node_counts=counts,
-        peaks=peaks_of(smaller, counts, model.tokens) if model.has_counts else model.peaks,
+        peaks=peaks_of(smaller, suffixes, counts, model.tokens) if model.has_counts else model.peaks,
         facts={**model.facts, "pruned": threshold},
     )
 
