@@ -14,7 +14,18 @@ from pathlib import Path
 from samehand.settings import PRESETS, Settings, fields_of
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/style.md")
+DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")
+TITLES = {
+    "read": "Reading",
+    "style": "Style",
+    "grouping": "Grouping",
+    "markup": "Markup",
+    "replica": "Near replicas",
+    "language": "Fake text",
+    "structure": "Structure",
+    "providers": "Providers",
+    "labels": "Labels",
+}
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -77,9 +88,14 @@ def _evaluate(source: str, names: dict[str, object]) -> str:
 
 def settings_page() -> str:
     """docs/settings.md, made from the table of settings."""
-    lines = ["# Settings", "", "Every setting is an option of `samehand scan` and a field of `samehand.Settings`.", ""]
-    titles = {"read": "Reading", "style": "Style", "grouping": "Grouping", "replica": "Near replicas"}
-    for group, title in titles.items():
+    lines = [
+        "# Settings",
+        "",
+        "Every setting is a field of `samehand.Settings`. Those of providers are options of `samehand parked`, those of "
+        "labels of `samehand label`, all others of `samehand scan`.",
+        "",
+    ]
+    for group, title in TITLES.items():
         lines += [f"## {title}", "", "| setting | default | paper's preset | what it does |", "|---|---|---|---|"]
         for field in fields_of(group):
             paper = PRESETS["paper"].get(field.name)

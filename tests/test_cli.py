@@ -264,10 +264,11 @@ def test_every_command_and_every_setting_has_help(samehand_command: Command) -> 
     for name, command in cli.commands.items():
         assert command.help, name
         assert samehand_command(name, "--help").code == 0
-    text = samehand_command("scan", "--help").out
+    texts = {name: samehand_command(name, "--help").out for name in ("scan", "parked", "label")}
     for field in fields_of():
+        after = {"providers": "parked", "labels": "label"}.get(field.metadata["group"], "scan")
         if field.name != "key":
-            assert f"--{field.name.replace('_', '-')}" in text
+            assert f"--{field.name.replace('_', '-')}" in texts[after]
 
 
 def test_key_file(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+import shown
 from samehand.errors import SettingsError
 from samehand.settings import PRESETS, Settings, fields_of
 
@@ -28,7 +29,7 @@ def test_wrong_values_are_refused_with_the_next_step(changes: dict[str, object],
 def test_every_setting_has_help_and_a_group() -> None:
     for field in fields_of():
         assert field.metadata["help"].endswith(".")
-        assert field.metadata["group"] in ("read", "style", "grouping", "replica")
+        assert field.metadata["group"] in shown.TITLES
 
 
 def test_paper_preset_is_section_4_2_of_the_paper() -> None:

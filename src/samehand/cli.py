@@ -24,6 +24,9 @@ from samehand.cli_common import (
     settings_from,
     terminal_width,
 )
+from samehand.cli_label import label
+from samehand.cli_language import fake, language
+from samehand.cli_parked import parked, structure
 from samehand.cli_replica import lexicon, match, replicas
 from samehand.errors import SamehandError, UsageError
 from samehand.settings import PRESETS, Settings
@@ -334,7 +337,7 @@ def demo(folder: str, seed: int) -> None:
     say(f"Now try: samehand scan {files.crawl} -o {Path(folder) / 'run'}")
 
 
-for command in (lexicon, replicas, match):
+for command in (lexicon, replicas, match, parked, structure, label, language, fake):
     cli.add_command(command)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "spark")
 FORMATS = ("table", "csv", "jsonl", "parquet")
 TABLE_ROWS = 20
-AFTER_SCAN = ("providers",)
+AFTER_SCAN = ("providers", "labels")
 """Groups of settings that no scan needs: they are options of other commands."""
 DAMAGED = 3
 """Exit code of a command that finished although some input was damaged."""

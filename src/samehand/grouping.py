@@ -52,6 +52,9 @@ class Comparable(Protocol):
     def draw(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that put rows into an order unrelated to anything."""
 
+    def let_go(self) -> None:
+        """Hands memory back that sorting has better use for."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Edges:
@@ -149,6 +152,7 @@ def find_forest(
             for edges, found in pool.map(check, ranges):
                 gathering.add(edges)
                 counts.add(found)
+            gathering.fold_when_many()
             counts.probes += 1
             if progress:
                 progress(done, len(buckets.columns))
@@ -220,6 +224,9 @@ class _Gathering:
         self._counts.append(kept)
         self._spool.write(edges.packed[:kept].tobytes())
         self._spool.write(edges.similarities[:kept].tobytes())
+
+    def fold_when_many(self) -> None:
+        """To be called between probes, when nobody looks at sketches: there is no room for both."""
         if sum(self._counts) > self._limit:
             self._fold()
 
@@ -364,15 +371,17 @@ def find_centres(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np
     """
     order = _by_group(things, rows, labels)
     members, names = rows[order], labels[order]
+    del order
     is_first = np.ones(names.size, np.bool_)
     is_first[1:] = names[1:] != names[:-1]
     starts = np.append(np.flatnonzero(is_first), names.size)
+    names = names[is_first]
     centres = things.centres(members, starts, CENTRE_SAMPLE)
-    similarities = things.similarities(np.repeat(centres, np.diff(starts)), members)
-    return Groups(names[is_first], starts, members, centres, similarities)
+    return Groups(names, starts, members, centres, things.similarities(np.repeat(centres, np.diff(starts)), members))
 
 
 def _by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
     """The order of `rows` by label, and within a label in an order that looks like none."""
+    things.let_go()
     keys = (labels.astype(np.uint64) << np.uint64(32)) | (things.draw(rows) >> np.uint64(32))
     return np.argsort(keys, kind="stable")

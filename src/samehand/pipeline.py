@@ -20,6 +20,7 @@ from samehand import __version__
 from samehand.errors import InputError, RunMismatchError, UsageError
 from samehand.grouping import CheckCounts
 from samehand.growth import remember_members, write_growth
+from samehand.language_scores import write_scores
 from samehand.page import Reject
 from samehand.ranking import Grouped, write_grouped
 from samehand.replicas import group_replicas
@@ -304,6 +305,8 @@ def _group_all(folder: RunFolder, signals: Sequence[str], settings: Settings, en
         _grouped_once(folder, "style", settings, lambda: _group_styles(folder, settings, engine, tell))
     if "replica" in signals or folder.marker("replica"):
         _grouped_once(folder, "replica", settings, lambda: group_replicas(folder, settings))
+    if "language" in signals or folder.marker("language"):
+        _grouped_once(folder, "language", settings, lambda: write_scores(folder))
 
 
 def _grouped_once(folder: RunFolder, signal: str, settings: Settings, group: Callable[[], dict[str, Any]]) -> None:

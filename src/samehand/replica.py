@@ -61,6 +61,9 @@ class WordSets:
         """Sort keys that put rows into an order unrelated to their numbers."""
         return shuffled(rows.astype(np.int64))
 
+    def let_go(self) -> None:
+        """Sets of words are in memory, and stay there."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Signed:

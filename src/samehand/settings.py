@@ -78,6 +78,24 @@ class Settings:
     replica_cosine: float = _setting(0.8, "replica", "Cosine of their words that makes two candidates near replicas.")
     replica_weakest: float = _setting(0.7, "replica", "Least cosine of a member to the centre of its group.")
 
+    language_model: str = _setting("", "language", "Model that texts are judged by; empty for the shipped English one.")
+    max_text_bytes: int = _setting(1_000_000, "language", "A page's text is judged by this much of it, and is marked.")
+    judge_words: int = _setting(150, "language", "Texts of fewer words are too short to judge.")
+    fake_threshold: float = _setting(0.5, "language", "Probability from which on a text is called fake.")
+
+    max_tags: int = _setting(20_000, "structure", "Tags of a page that are kept; those of longer pages are cut off.")
+
+    structure_clusters: int = _setting(16, "providers", "Clusters of a provider's sites (the paper's k).")
+    spam_distance: float = _setting(0.25, "providers", "Mean distance to the centre that makes a cluster (δ).")
+    min_sites: int = _setting(5, "providers", "Providers with fewer sites get no verdict; they are judged in one pool.")
+    dns_resolvers: str = _setting("", "providers", "Resolvers for --resolve, with commas between; empty: the system's.")
+    dns_rate: float = _setting(50.0, "providers", "DNS queries a second.")
+    dns_at_once: int = _setting(20, "providers", "DNS queries under way at once.")
+    dns_timeout: float = _setting(5.0, "providers", "Seconds to wait for an answer.")
+    dns_tries: int = _setting(3, "providers", "Queries for a domain before it is given up.")
+
+    label_seed: int = _setting(0, "labels", "Seed of the order in which pages are shown for labels.")
+
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
@@ -156,6 +174,18 @@ _RANGES: dict[str, tuple[float, float]] = {
     "min_overlap_share": (0.0, 1.0),
     "replica_cosine": (0.1, 1.0),
     "replica_weakest": (0.0, 1.0),
+    "max_text_bytes": (1_000, 1 << 30),
+    "judge_words": (20, 1 << 30),
+    "fake_threshold": (0.0, 1.0),
+    "max_tags": (1, 50_000),
+    "structure_clusters": (1, 10_000),
+    "spam_distance": (0.001, 1.0),
+    "min_sites": (1, 1 << 40),
+    "dns_rate": (0.1, 100_000),
+    "dns_at_once": (1, 1000),
+    "dns_timeout": (0.01, 120),
+    "dns_tries": (1, 10),
+    "label_seed": (0, 1 << 62),
 }
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -121,7 +121,7 @@ def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> None
     files = _Files(folder.path / SKETCHES, bounds[-1])
 
     def convert(path: Path, first: int) -> None:
-        for stored in _stored(path, settings):
+        for stored in stored_fingerprints(path, settings):
             files.put("words", first, sketch_words(stored.values, settings.sketch_bits))
             files.put("page_ids", first, stored.page_ids)
             files.put("filled", first, stored.filled)
@@ -146,7 +146,8 @@ def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> None
     folder.mark_done("sketches", {"source": _source(folder, settings)})
 
 
-def _stored(path: Path, settings: Settings) -> Iterator[Stored]:
+def stored_fingerprints(path: Path, settings: Settings) -> Iterator[Stored]:
+    """The fingerprints of a part, a batch at a time."""
     with pq.ParquetFile(path) as part:
         for batch in part.iter_batches(_BATCH_ROWS, columns=list(STORED_COLUMNS), use_threads=False):
             yield Stored.of(batch, settings)

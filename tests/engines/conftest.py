@@ -21,8 +21,9 @@ OPTIONS = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.default.parallelism": "4",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.task.maxFailures": "2",  # what fails twice in these tests fails always
     "spark.sql.warehouse.dir": "{tmp}/warehouse",
     "spark.local.dir": "{tmp}/local",
     # A second file system: what is at file:{tmp}/crawls is at viewfs://test/crawls too.

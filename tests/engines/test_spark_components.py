@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from samehand.spark_components import components, components_and_rounds
+from samehand.spark.components import components, components_and_rounds
 
-CHAIN = 4096
+CHAIN = 200
 APART = 1_000_000
 Edge = tuple[int, int]
 
@@ -84,12 +84,20 @@ def as_dict(found) -> dict[int, int]:
     return dict(rows)
 
 
-def test_equal_to_union_find_in_a_logarithmic_number_of_rounds(spark, tmp_path: Path) -> None:
+def test_equal_to_union_find_in_a_logarithmic_number_of_rounds(spark, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("samehand.spark.components.FEW_LINKS", 0)
     edges = all_graphs()
     found, rounds = components_and_rounds(frame_of(spark, edges), scratch=tmp_path)
     assert as_dict(found) == by_union_find(edges)
     assert rounds <= math.log2(CHAIN) + 1
     assert len(list(tmp_path.glob("round-*"))) == 1, "only the last round is kept"
+
+
+def test_few_edges_need_no_round(spark, tmp_path: Path) -> None:
+    edges = [*chain(shuffled(300, random.Random(7))), (1000, 1000)]
+    found, rounds = components_and_rounds(frame_of(spark, edges), scratch=tmp_path)
+    assert as_dict(found) == by_union_find(edges)
+    assert rounds == 0
 
 
 def test_no_edges_no_components(spark, tmp_path: Path) -> None:

@@ -4,17 +4,30 @@ After Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii, "Connected Compone
 A link leads from a node to a smaller one. Large-star hangs a node on the smallest neighbour of what it hung on,
 small-star brings together what hung on by one node, until the links are stars around the smallest node of each
 component. Half of a chain goes in each round, so rounds grow with the logarithm of its length.
+
+Before the first round each task makes stars of the links it has: what hangs together within a task needs no rounds,
+and a graph that one task can hold needs none at all.
 """
 
 import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from samehand.errors import SamehandError
+from samehand.kernels import graph
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+FEW_LINKS = 1 << 21
+"""So many links are given to one task: 100 MB of memory, and less time than a round takes."""
+
+LINK = "node long, to long"
 MOST_ROUNDS = 200
 """Far more than any graph needs: a chain of 2 to the power of 100 nodes takes half of them."""
 
@@ -35,16 +48,18 @@ def components_and_rounds(edges: "DataFrame", *, scratch: Path) -> tuple["DataFr
 
     given = edges.select(sql.col("left").cast("long"), sql.col("right").cast("long"))
     ends = given.select(sql.explode(sql.array("left", "right")).alias("node"))
-    nodes = _stored(ends.distinct(), scratch / "nodes", "node long")
+    nodes = stored(ends.distinct(), scratch / "nodes", "node long")
     # Loops say nothing about who hangs together, and there are two ways to say the same edge.
     downward = given.select(sql.greatest("left", "right").alias("node"), sql.least("left", "right").alias("to"))
-    links = _stored(downward.where("node > to").distinct(), scratch / "round-0", "node long, to long")
+    links = stored(downward.where("node > to").mapInArrow(make_stars, LINK), scratch / "links", LINK)
+    few = links.coalesce(1).mapInArrow(make_stars, LINK) if links.count() <= FEW_LINKS else links.distinct()
+    links = stored(few, scratch / "round-0", LINK)
     for finished in range(MOST_ROUNDS):
         if _are_stars(links):
             found = nodes.join(links, "node", "left")
             return found.select("node", sql.coalesce("to", "node").alias("component")), finished
         later = _small_star(_large_star(links))
-        links = _stored(later, scratch / f"round-{finished + 1}", "node long, to long")
+        links = stored(later, scratch / f"round-{finished + 1}", LINK)
         shutil.rmtree(scratch / f"round-{finished}", ignore_errors=True)
     raise SamehandError(f"Components were not found in {MOST_ROUNDS} rounds: please report this graph.")
 
@@ -83,8 +98,36 @@ def _are_stars(links: "DataFrame") -> bool:
     return counted.where("hangs > 1 or (hangs > 0 and `max(holds)` > 0)").isEmpty()
 
 
-def _stored(rows: "DataFrame", place: Path, schema: str) -> "DataFrame":
+def stored(rows: "DataFrame", place: Path, schema: str) -> "DataFrame":
     """Rows written and read back. A plain path would mean the cluster's own file system, so the scheme is said."""
     where = place.absolute().as_uri()
     rows.write.mode("overwrite").parquet(where)
     return rows.sparkSession.read.schema(schema).parquet(where)
+
+
+def make_stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Runs in the executors: the links of a task as stars around the smallest node of each component they make."""
+    none = np.zeros(0, np.int64)
+    node, to = none, none
+    waiting: list[pa.RecordBatch] = []
+    wanted = FEW_LINKS
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) > wanted:
+            node, to = _stars(node, to, waiting)
+            waiting, wanted = [], max(FEW_LINKS, len(node))
+    node, to = _stars(node, to, waiting)
+    yield pa.record_batch({"node": node, "to": to})
+
+
+def _stars(
+    node: NDArray[np.int64], to: NDArray[np.int64], more: list[pa.RecordBatch]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Stars of the links that are stars already and more of them."""
+    node = np.concatenate([node, *(batch.column(0).to_numpy() for batch in more)])
+    to = np.concatenate([to, *(batch.column(1).to_numpy() for batch in more)])
+    names = np.unique(np.concatenate([node, to]))
+    low, high = (np.searchsorted(names, side).astype(np.uint64) for side in (to, node))
+    smallest = graph.components((low << np.uint64(32)) | high, len(names))
+    hanging = np.flatnonzero(smallest != np.arange(len(names)))
+    return names[hanging], names[smallest[hanging]]

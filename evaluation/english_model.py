@@ -1,0 +1,261 @@
+"""Makes the model and detector of English that ship with the package: python -m evaluation.english_model --data FOLDER.
+
+From 133 sessions of the European Parliament (acknowledged as their source), 99 novels of 1840 to 1920 (public domain)
+and 1,627 documentation pages (free licences), a fifth of each kept apart for the evaluation; mails that are no spam are
+natural text to learn from. No text of them is kept: counts of n-grams, classes of words, subjects of words, and the
+weights of the detector. The same data give the same files.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation import language_corpora as corpora
+from evaluation.detector_training import learn
+from samehand.kernels.word_shapes import ENDINGS, WORD
+from samehand.language import katz
+from samehand.language.counting import Counts, count_spans
+from samehand.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
+from samehand.language.features import (
+    FIRST_WORD,
+    FUNCTION_WORDS,
+    Tables,
+    lowered,
+    stem_chances_of,
+    word_hashes,
+    words_of,
+)
+from samehand.language.model import Model
+from samehand.language.tokens import Tokens
+
+PARTS, MODEL_PARTS, TRAINING_PART, HELD_OUT_PART = 5, (0, 1, 2), 3, 4
+SPLIT_SEED = 20
+MOST_WORDS, CUTOFFS = 40_000, (1, 3, 4, 4)
+OWN_CLASSES, LEARNED_CLASSES = 62, 64
+TOPIC_WORDS, TOPIC_SIZE, TOPIC_BLOCK = 16_000, 32, 120
+STEP = 1 / 16
+_CONTEXTS = 300
+
+
+class Language(NamedTuple):
+    """What is known of a language before anything is known of fakes."""
+
+    model: Model
+    tables: Tables
+
+
+def main() -> None:
+    """Writes both files into the package."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--model", type=Path, default=SHIPPED_MODEL)
+    parser.add_argument("--detector", type=Path, default=SHIPPED_DETECTOR)
+    options = parser.parse_args()
+    model, detector = build(genres(options.data), corpora.spam_words(options.data))
+    model.save(options.model, compact=True)
+    detector.save(options.detector)
+    for path in (options.model, options.detector):
+        print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+
+
+def genres(data: Path) -> dict[str, list[corpora.Document]]:
+    """The natural text that may be learned from."""
+    return {
+        "parliament": corpora.parliament(data),
+        "novels": corpora.novels(data),
+        "pages": corpora.pages(data),
+        "mail": [document for document in corpora.ham(data) if document.owner == "easy-ham-1"],
+    }
+
+
+def build(texts: dict[str, list[corpora.Document]], spam_words: Sequence[str]) -> tuple[Model, Detector]:
+    """Model and detector of these genres."""
+    began = time.perf_counter()
+    parts = {name: corpora.parted(documents, PARTS, SPLIT_SEED) for name, documents in texts.items() if name != "mail"}
+    tokens = [corpora.tokens_of(split[part]) for split in parts.values() for part in MODEL_PARTS]
+    language = learn_language(tokens, spam_words)
+    print(f"{time.perf_counter() - began:.0f} s: model of {language.model.tokens} words", flush=True)
+    natural = {name: split[TRAINING_PART] for name, split in parts.items()} | {"mail": texts["mail"]}
+    detector = learn(language.model, language.tables, natural)
+    print(f"{time.perf_counter() - began:.0f} s: detector", flush=True)
+    return language.model, detector
+
+
+def learn_language(tokens: Sequence[Tokens], spam_words: Sequence[str]) -> Language:
+    """Model, classes and subjects of the words of texts."""
+    counts = _counts(tokens)
+    model = katz.train(counts, katz.KatzRule(cutoffs=CUTOFFS), facts={"case": "lower"})
+    ids = [model.vocabulary.ids_of(lowered(part.data), part.starts, part.ends) for part in tokens]
+    classes, endings, others = _classes(model, tokens, ids)
+    logs3, logs2, logs1 = _class_logs(model, tokens, classes, endings, others)
+    topics, weights = _topics(ids)
+    known = (classes, endings, others, logs3, logs2, logs1, topics, weights, word_hashes(spam_words))
+    return Language(model, Tables(*known, stem_chances=stem_chances_of(model), step=STEP, own=OWN_CLASSES))
+
+
+def _counts(tokens: Sequence[Tokens]) -> Counts:
+    spans = ((lowered(part.data), part.starts, part.ends, part.sentences) for part in tokens)
+    return count_spans(spans, order=4, most_words=MOST_WORDS, least=3)
+
+
+def _classes(
+    model: Model, tokens: Sequence[Tokens], ids: Sequence[NDArray[np.int32]]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
+    """Classes of words by their neighbours. The commonest words are their own class, 0 is the edge of a sentence."""
+    size = len(model.vocabulary)
+    near = np.zeros((size, 2 * _CONTEXTS), np.float32)
+    for part, numbers in zip(tokens, ids, strict=True):
+        _count_contexts(numbers, part.sentences, near)
+    kept = np.sqrt(near / np.maximum(1, near.sum(1, keepdims=True)))
+    learned = np.arange(FIRST_WORD + OWN_CLASSES, size)
+    groups = _k_means(kept[learned], near[learned].sum(1), LEARNED_CLASSES)
+    classes = np.zeros(size, np.uint8)
+    classes[FIRST_WORD : FIRST_WORD + OWN_CLASSES] = np.arange(1, OWN_CLASSES + 1)
+    classes[learned] = groups + OWN_CLASSES + 1
+    words = model.vocabulary.words
+    votes = np.zeros((ENDINGS, LEARNED_CLASSES), np.int64)
+    numbers_votes, marks_votes = np.zeros(LEARNED_CLASSES, np.int64), np.zeros(LEARNED_CLASSES, np.int64)
+    for word in learned[learned.size // 4 :].tolist():  # unknown words are like rare ones
+        text = words[word]
+        group = int(groups[word - learned[0]])
+        if text[:1].isdigit():
+            numbers_votes[group] += 1
+        elif text[:1].isalpha() or text[0] >= 128:
+            votes[_ending(text), group] += 1
+        else:
+            marks_votes[group] += 1
+    best = np.where(votes.sum(1) > 0, votes.argmax(1), votes.sum(0).argmax()) + OWN_CLASSES + 1
+    others = np.array([marks_votes.argmax(), numbers_votes.argmax(), 0]) + OWN_CLASSES + 1
+    return classes, best.astype(np.uint8), others.astype(np.uint8)
+
+
+def _ending(word: bytes) -> int:
+    first, second = [byte - 96 if 97 <= byte <= 122 else 0 for byte in (b"\0" + word)[-2:]]
+    return first * 27 + second
+
+
+@nb.njit(cache=True)
+def _count_contexts(ids, sentences, near):  # type: ignore[no-untyped-def]
+    half = near.shape[1] // 2
+    for sentence in range(sentences.size - 1):
+        for i in range(sentences[sentence], sentences[sentence + 1]):
+            word = ids[i]
+            before = ids[i - 1] if i > sentences[sentence] else 1
+            behind = ids[i + 1] if i + 1 < sentences[sentence + 1] else 2
+            if before < half:
+                near[word, before] += 1
+            if behind < half:
+                near[word, half + behind] += 1
+
+
+def _k_means(points: NDArray[np.float32], sizes: NDArray[np.float32], groups: int) -> NDArray[np.int64]:
+    """Groups of points, each weighing the root of its size."""
+    middle = points.mean(0)
+    values, axes = np.linalg.eigh(np.cov((points[:8000] - middle).T))
+    flat = (points - middle) @ axes[:, values.argsort()[::-1][:40]]
+    random = np.random.Generator(np.random.PCG64(1))
+    weights = np.sqrt(sizes) + 1
+    centres = flat[np.sort(random.permutation(min(4000, len(flat)))[:groups])]
+    nearest = np.zeros(len(flat), np.int64)
+    for _ in range(25):
+        distances = (centres**2).sum(1)[None] - 2 * flat @ centres.T
+        nearest = distances.argmin(1)
+        totals = np.bincount(nearest, weights, groups)
+        for axis in range(flat.shape[1]):
+            sums = np.bincount(nearest, weights * flat[:, axis], groups)
+            centres[:, axis] = np.where(totals > 0, sums / np.maximum(totals, 1e-9), centres[:, axis])
+    return nearest
+
+
+def _class_logs(
+    model: Model,
+    tokens: Sequence[Tokens],
+    classes: NDArray[np.uint8],
+    endings: NDArray[np.uint8],
+    others: NDArray[np.uint8],
+) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]:
+    """Probabilities of classes after two, one and no class, each mixed with the shorter one (Witten-Bell)."""
+    number = OWN_CLASSES + LEARNED_CLASSES + 1
+    triples = np.zeros((number, number, number), np.float32)
+    for part in tokens:
+        words = words_of(part, model)
+        unknown = np.where(words.kinds == WORD, endings[words.endings], others[words.kinds])
+        _count_triples(np.where(words.ids >= FIRST_WORD, classes[words.ids], unknown), words.sentences, triples)
+    single = triples.sum((0, 1)) + 0.5
+    p1 = single / single.sum()
+    p2 = _mixed(triples.sum(0), p1[None])
+    p3 = _mixed(triples, p2[None])
+    steps = np.minimum(255, np.round(-np.log(p3) / STEP)).astype(np.uint8)
+    return steps, np.log(p2).astype(np.float32), np.log(p1).astype(np.float32)
+
+
+def _mixed(counts: NDArray[np.float32], shorter: NDArray[np.float32]) -> NDArray[np.float32]:
+    total = counts.sum(-1, keepdims=True)
+    kinds = (counts > 0).sum(-1, keepdims=True) + 1
+    return (counts + kinds * shorter) / (total + kinds)
+
+
+@nb.njit(cache=True)
+def _count_triples(classes, sentences, triples):  # type: ignore[no-untyped-def]
+    for sentence in range(sentences.size - 1):
+        a, b = 0, 0
+        for i in range(sentences[sentence], sentences[sentence + 1] + 1):
+            c = np.int64(classes[i]) if i < sentences[sentence + 1] else 0
+            triples[a, b, c] += 1
+            a, b = b, c
+
+
+def _topics(ids: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Subjects of words: the first axes of the matrix of passages and words, by power iteration."""
+    rows, passages = [], 0
+    for part in ids:
+        rows.append(_blocks(part) + np.array([passages, 0]))
+        passages += -(-part.size // TOPIC_BLOCK)
+    rows = np.concatenate(rows)
+    found = np.bincount(rows[:, 1], minlength=TOPIC_WORDS)
+    weights = np.log(passages / (found + 1.0)).astype(np.float32)
+    weights[: FIRST_WORD + FUNCTION_WORDS] = 0
+    values = weights[rows[:, 1]]
+    norms = np.sqrt(np.bincount(rows[:, 0], values**2, passages))[rows[:, 0]]
+    values = (values / np.maximum(norms, 1e-9)).astype(np.float32)
+    random = np.random.Generator(np.random.PCG64(2))
+    axes = random.standard_normal((TOPIC_WORDS, TOPIC_SIZE + 8)).astype(np.float32)
+    for _ in range(5):
+        axes = np.linalg.qr(_turned(rows, values, axes, passages))[0].astype(np.float32)
+    inner = axes.T @ _turned(rows, values, axes, passages)
+    vectors = axes @ np.linalg.eigh(inner)[1][:, ::-1][:, :TOPIC_SIZE]
+    vectors /= np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True))
+    return np.round(vectors * 127).astype(np.int8), weights
+
+
+def _blocks(ids: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Passage and word, once each, of the words of content."""
+    place = np.arange(ids.size) // TOPIC_BLOCK
+    good = (ids >= FIRST_WORD + FUNCTION_WORDS) & (ids < TOPIC_WORDS)
+    unique = np.unique(place[good] * TOPIC_WORDS + ids[good])
+    return np.stack([unique // TOPIC_WORDS, unique % TOPIC_WORDS], axis=1)
+
+
+@nb.njit(cache=True)
+def _turned(rows, values, axes, passages):  # type: ignore[no-untyped-def]
+    """A' A Q for the sparse matrix A of passages and words."""
+    size = axes.shape[1]
+    middle = np.zeros((passages, size), np.float32)
+    for i in range(rows.shape[0]):
+        for d in range(size):
+            middle[rows[i, 0], d] += values[i] * axes[rows[i, 1], d]
+    out = np.zeros(axes.shape, np.float32)
+    for i in range(rows.shape[0]):
+        for d in range(size):
+            out[rows[i, 1], d] += values[i] * middle[rows[i, 0], d]
+    return out
+
+
+if __name__ == "__main__":
+    main()

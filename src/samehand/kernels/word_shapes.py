@@ -1,0 +1,78 @@
+"""Tokens as the measures of a text see them: hashes, kinds and endings."""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+OTHER, NUMBER, WORD = 0, 1, 2
+ENDINGS = 27 * 27
+"""Endings of words: their last two letters, a to z or none of these."""
+STEM = 5
+"""Bytes by which words of one family are known: fish, fishing, fisheries."""
+FIRST_HASH, HASH_STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
+
+
+@nb.njit(cache=True, nogil=True)
+def word_shapes(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int16]]:
+    """Hash, hash of the first five bytes, kind (OTHER, NUMBER, WORD) and ending of each token."""
+    hashes, stems = np.empty(starts.size, np.uint64), np.empty(starts.size, np.uint64)
+    kinds = np.empty(starts.size, np.uint8)
+    endings = np.empty(starts.size, np.int16)
+    for i in range(starts.size):
+        value = FIRST_HASH
+        first, second = 0, 0
+        for place in range(starts[i], ends[i]):
+            byte = data[place]
+            value = (value ^ np.uint64(byte)) * HASH_STEP
+            value ^= value >> np.uint64(32)
+            if place == starts[i] + STEM - 1:
+                stems[i] = value
+            second = first
+            first = int(byte) - 96 if 97 <= byte <= 122 else 0
+        hashes[i] = value
+        if ends[i] - starts[i] < STEM:
+            stems[i] = value
+        begin = data[starts[i]] if ends[i] > starts[i] else np.uint8(0)
+        if 48 <= begin <= 57:
+            kinds[i] = NUMBER
+        elif 97 <= begin <= 122 or begin >= 128:
+            kinds[i] = WORD
+        else:
+            kinds[i] = OTHER
+        endings[i] = second * 27 + first
+    return hashes, stems, kinds, endings
+
+
+@nb.njit(cache=True, nogil=True)
+def among(
+    hashes: NDArray[np.uint64], wanted: NDArray[np.uint64], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many hashes of each text are among the sorted `wanted`, and how many of `wanted` each text has."""
+    found, distinct = np.zeros(bounds.size - 1, np.int64), np.zeros(bounds.size - 1, np.int64)
+    last = np.full(wanted.size, -1, np.int64)
+    for text in range(bounds.size - 1 if wanted.size else 0):
+        for i in range(bounds[text], bounds[text + 1]):
+            low, high = 0, wanted.size - 1
+            while low < high:
+                middle = (low + high) // 2
+                if wanted[middle] < hashes[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if wanted[low] == hashes[i]:
+                found[text] += 1
+                distinct[text] += last[low] != text
+                last[low] = text
+    return found, distinct
+
+
+@nb.njit(cache=True, nogil=True)
+def segment_sums(values: NDArray[np.float64], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The sum of the values of each text."""
+    out = np.zeros(bounds.size - 1)
+    for text in range(bounds.size - 1):
+        for i in range(bounds[text], bounds[text + 1]):
+            out[text] += values[i]
+    return out

@@ -1,0 +1,37 @@
+"""Text of a small made-up language for the tests of models: the demo's writers, and a model trained on them."""
+
+import functools
+import random
+import tempfile
+from pathlib import Path
+
+from samehand.demo.text import BigramChain, topic_writer
+from samehand.language_training import TrainingRule, train_model
+
+
+def article(seed: int, paragraphs: int = 20) -> str:
+    """A text of one of the demo's writers."""
+    return "\n\n".join(topic_writer(random.Random(seed)).paragraphs(paragraphs))
+
+
+def chained(seed: int, words: int = 400) -> str:
+    """A text out of a chain of word pairs."""
+    chain = BigramChain([article(1000 + seed + number) for number in range(3)])
+    return chain.babble(random.Random(seed), words)
+
+
+def write_articles(folder: Path, count: int, *, first: int = 0) -> Path:
+    """A folder of articles as text files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(first, first + count):
+        (folder / f"{number:04}.txt").write_text(article(number))
+    return folder
+
+
+@functools.cache
+def trained() -> bytes:
+    """A model that knows what natural text of this language looks like, as the bytes of its file; made once."""
+    with tempfile.TemporaryDirectory() as folder:
+        articles = write_articles(Path(folder) / "articles", 240)
+        train_model([str(articles)], Path(folder) / "made.lm", rule=TrainingRule(is_lower=True), tell=lambda _: None)
+        return (Path(folder) / "made.lm").read_bytes()

@@ -1,0 +1,194 @@
+"""The detector that ships: what it says of natural text, fakes and rubbish, and how it refuses what is no detector."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from samehand.errors import InputError, UsageError
+from samehand.language.detector import (
+    FAKE,
+    NATURAL,
+    SHIPPED_DETECTOR,
+    SHIPPED_MODEL,
+    TOO_SHORT,
+    UNKNOWN_LANGUAGE,
+    Detector,
+    DetectorRule,
+    hats,
+)
+from samehand.language.features import FEATURES
+from samehand.language.generators import SPAM_KEYWORDS
+
+GETTYSBURG = """Four score and seven years ago our fathers brought forth on this continent, a new nation, conceived in
+Liberty, and dedicated to the proposition that all men are created equal. Now we are engaged in a great civil war,
+testing whether that nation, or any nation so conceived and so dedicated, can long endure. We are met on a great
+battle-field of that war. We have come to dedicate a portion of that field, as a final resting place for those who here
+gave their lives that that nation might live. It is altogether fitting and proper that we should do this. But, in a
+larger sense, we can not dedicate -- we can not consecrate -- we can not hallow -- this ground. The brave men, living
+and dead, who struggled here, have consecrated it, far above our poor power to add or detract. The world will little
+note, nor long remember what we say here, but it can never forget what they did here. It is for us the living, rather,
+to be dedicated here to the unfinished work which they who fought here have thus far so nobly advanced. It is rather
+for us to be here dedicated to the great task remaining before us -- that from these honored dead we take increased
+devotion to that cause for which they gave the last full measure of devotion -- that we here highly resolve that these
+dead shall not have died in vain -- that this nation, under God, shall have a new birth of freedom -- and that
+government of the people, by the people, for the people, shall not perish from the earth."""
+
+GERMAN = """Nun sei bedanket, mein lieber Schwan! Durch die weite Flut zogst du mich hierher, wo ich gestritten habe.
+Kehre nur zum Glück zurück, leb wohl. Die Sonne tönt nach alter Weise in Brudersphären Wettgesang, und ihre
+vorgeschriebne Reise vollendet sie mit Donnergang. Ihr Anblick gibt den Engeln Stärke, wenn keiner sie ergründet. """
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return Detector.load()
+
+
+def laid(texts):
+    raw = [text.encode() if isinstance(text, str) else text for text in texts]
+    offsets = np.concatenate([[0], np.cumsum([len(text) for text in raw])]).astype(np.int64)
+    return np.frombuffer(b"".join(raw), np.uint8), offsets
+
+
+def stuffed(text, share, seed):
+    random = np.random.Generator(np.random.PCG64(seed))
+    return " ".join(
+        f"{word} {SPAM_KEYWORDS[random.integers(len(SPAM_KEYWORDS))]}" if random.random() < share else word
+        for word in text.split()
+    )
+
+
+def salad(detector, words, seed):
+    """Words by their frequency, in no order."""
+    vocabulary = detector.model.vocabulary
+    chances = 10.0 ** detector.model.logs[3 : len(vocabulary)].astype(np.float64)
+    random = np.random.Generator(np.random.PCG64(seed))
+    drawn = random.choice(chances.size, words, p=chances / chances.sum())
+    return " ".join(vocabulary.word(number + 3) for number in drawn.tolist())
+
+
+def test_a_speech_is_natural(detector):
+    judgement = detector.judge_text(GETTYSBURG)
+    assert judgement.verdict == NATURAL
+    assert judgement.fake < 0.5
+    assert judgement.family is None
+    assert 200 < judgement.words < 300
+    assert judgement.known_words > 0.9
+    assert 10 < judgement.perplexity4 <= judgement.perplexity3 * 1.1
+
+
+def test_a_stuffed_speech_is_fake_and_told_why(detector):
+    judgement = detector.judge_text(stuffed(GETTYSBURG, 0.5, 1))
+    assert judgement.verdict == FAKE
+    assert judgement.fake >= 0.5
+    assert judgement.family in ("stuffing", "patchwork", "chain")
+    assert any("natural text" in reason for reason in judgement.reasons)
+    assert any("sentence" in reason for reason in judgement.reasons)
+
+
+def test_a_salad_of_words_is_fake(detector):
+    assert detector.judge_text(salad(detector, 1000, 2)).verdict == FAKE
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("", TOO_SHORT),
+        ("word", TOO_SHORT),
+        (GETTYSBURG[:300], TOO_SHORT),
+        ("\x00\x01\x02\x1b[31m" * 1000, TOO_SHORT),
+        ("x" * 100_000, UNKNOWN_LANGUAGE),
+        ("1234 " * 1000, TOO_SHORT),
+        (GERMAN * 6, UNKNOWN_LANGUAGE),
+        (bytes(range(256)) * 400, None),
+        ("spam " * 100_000, None),
+        ("the " * 100_000, None),
+    ],
+)
+def test_rubbish_gets_an_answer(detector, text, verdict):
+    judgement = detector.judge(*laid([text]))[0]
+    assert verdict is None or judgement.verdict == verdict
+    assert (judgement.fake is None) == (judgement.verdict in (TOO_SHORT, UNKNOWN_LANGUAGE))
+    assert judgement.fake is None or 0 <= judgement.fake <= 1
+    assert all(reason.isprintable() for reason in judgement.reasons)
+
+
+def test_no_texts_at_all(detector):
+    assert detector.judge(np.zeros(0, np.uint8), np.zeros(1, np.int64)) == []
+    assert detector.score(np.zeros(0, np.uint8), np.zeros(1, np.int64)).words.size == 0
+
+
+def test_texts_do_not_depend_on_their_neighbours_or_on_threads(detector, monkeypatch):
+    texts = [GETTYSBURG, "", stuffed(GETTYSBURG, 0.3, 3), GERMAN * 6, GETTYSBURG.upper(), salad(detector, 400, 4)]
+    alone = [detector.judge_text(text) for text in texts]
+    assert detector.judge(*laid(texts)) == alone
+    monkeypatch.setattr("samehand.language.detector._CHUNK_BYTES", 1000)
+    assert detector.judge(*laid(texts), threads=3) == alone
+    scores = detector.score(*laid(texts), threads=3)
+    assert scores.verdicts.tolist() == [judgement.verdict for judgement in alone]
+    assert scores.features.shape == (len(texts), len(FEATURES))
+
+
+def test_offsets_may_begin_and_end_anywhere(detector):
+    data, _ = laid([b"skipped ", GETTYSBURG, b" skipped"])
+    judged = detector.judge(data, np.array([8, data.size - 8], np.int64))
+    assert judged == [detector.judge_text(GETTYSBURG)]
+
+
+def test_capitals_blanks_and_lines_change_little(detector):
+    plain = detector.judge_text(GETTYSBURG).fake
+    spaced = GETTYSBURG.replace(",", " ,").replace(".", " .").replace("\n", " ").lower()
+    assert detector.judge_text(spaced).verdict == NATURAL
+    assert abs(detector.judge_text(spaced).fake - plain) < 0.2
+
+
+def test_saved_and_loaded_it_says_the_same(detector, tmp_path):
+    detector.save(tmp_path / "mine.detector")
+    again = Detector.load(tmp_path / "mine.detector", model=detector.model)
+    assert again.judge_text(GETTYSBURG) == detector.judge_text(GETTYSBURG)
+    assert (tmp_path / "mine.detector").read_bytes() == SHIPPED_DETECTOR.read_bytes()
+
+
+def test_the_files_are_small():
+    assert SHIPPED_DETECTOR.stat().st_size + SHIPPED_MODEL.stat().st_size <= 12_000_000
+
+
+@pytest.mark.parametrize("content", [b"", b"no detector", b"PK\x03\x04 and nothing else"])
+def test_a_file_that_is_no_detector_is_refused(detector, tmp_path, content):
+    (tmp_path / "bad.detector").write_bytes(content)
+    with pytest.raises(InputError, match="is no detector"):
+        Detector.load(tmp_path / "bad.detector", model=detector.model)
+
+
+def test_a_truncated_or_missing_detector_is_refused(detector, tmp_path):
+    (tmp_path / "half.detector").write_bytes(SHIPPED_DETECTOR.read_bytes()[:5000])
+    for name in ("half.detector", "absent.detector"):
+        with pytest.raises(InputError, match="is no detector"):
+            Detector.load(tmp_path / name, model=detector.model)
+
+
+def test_a_detector_of_another_model_is_refused(detector, tmp_path):
+    tables = dataclasses.replace(detector.tables, classes=detector.tables.classes[:-1])
+    dataclasses.replace(detector, tables=tables).save(tmp_path / "other.detector")
+    with pytest.raises(InputError, match="another model"):
+        Detector.load(tmp_path / "other.detector", model=detector.model)
+
+
+@pytest.mark.parametrize("wrong", [{"fewest_words": 3}, {"least_known": 2.0}, {"threshold": -0.1}])
+def test_rules_have_ranges(wrong):
+    with pytest.raises(UsageError):
+        DetectorRule(**wrong)
+
+
+def test_a_rule_decides_what_is_too_short_and_what_is_fake(detector):
+    strict = dataclasses.replace(detector, rule=DetectorRule(fewest_words=1000))
+    assert strict.judge_text(GETTYSBURG).verdict == TOO_SHORT
+    suspicious = dataclasses.replace(detector, rule=DetectorRule(threshold=0.0))
+    assert suspicious.judge_text(GETTYSBURG).verdict == FAKE
+
+
+def test_hats_interpolate_and_stay_within_the_ends():
+    knots = np.array([0.0, 1.0, 3.0])
+    weights = hats(np.array([-5.0, 0.5, 1.0, 2.0, 9.0]), knots)
+    assert (weights @ knots).tolist() == [0.0, 0.5, 1.0, 2.0, 3.0]
+    assert weights.sum(1).tolist() == [1.0] * 5

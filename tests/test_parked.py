@@ -1,0 +1,227 @@
+"""Sites of a run judged: the demo comes out as it was made, name servers are kept, DNS is asked once, nothing twice."""
+
+import csv
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import samehand
+from dns_server import dns_server
+from samehand import parked
+from samehand.demo import DemoFiles
+from samehand.errors import InputError, RunError, UsageError
+from samehand.page import Page, pages_to_batch
+from samehand.parked import Parked, judge_run, judged_providers, label_sites, save_labels
+from samehand.providers import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA
+from samehand.settings import Settings
+from samehand.signals.pages import PageBatch
+from samehand.signals.structure import STORED_SCHEMA, StructureStage
+from samehand.structure import TagSequences, tag_sequences
+
+PARKING = {"parkwell.example", "lotside.test"}
+
+
+@pytest.fixture(scope="module")
+def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    out = tmp_path_factory.mktemp("parked") / "run"
+    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "structure"))
+
+
+@pytest.fixture(scope="module")
+def found(demo: DemoFiles, run: samehand.Run) -> Parked:
+    return judge_run(run.folder.path, nameservers=[demo.nameservers])
+
+
+def kinds_of(demo: DemoFiles) -> dict[str, str]:
+    with demo.truth.open(newline="") as handle:
+        return {row["domain"]: row["kind"] for row in csv.DictReader(handle)}
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    found = [*(folder / "providers").rglob("*.parquet"), *(folder / "structure").rglob("*.parquet")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(found)}
+
+
+def test_parked_sites_of_the_demo_are_spam_and_honest_ones_are_not(demo: DemoFiles, found: Parked) -> None:
+    kinds, verdicts = kinds_of(demo), defaultdict(Counter)
+    for row in found.verdicts.sites.to_pylist():
+        verdicts[kinds[row["domain"]]][row["verdict"]] += 1
+    assert set(verdicts["parked"]) == {"spam"}
+    for honest in ("honest", "forum", "copy", "mirror"):
+        assert verdicts[honest]["spam"] == 0
+
+
+def test_both_parking_providers_of_the_demo_are_spam_and_no_other(found: Parked) -> None:
+    rows = {row["provider"]: row for row in found.verdicts.providers.to_pylist()}
+    assert {name for name, row in rows.items() if row["verdict"] == "spam"} == PARKING
+    assert rows["lotside.test"]["nameservers"] == ["ns1.lotside.test", "ns2.lotside.test"]
+    assert rows["lotside.test"]["calls_d"] > 0
+    assert Counter(row["verdict"] for row in rows.values()) == found.facts["providers"]
+
+
+def test_tables_stand_in_the_run_with_their_schemas_spam_first(run: samehand.Run, found: Parked) -> None:
+    schemas = {parked.SITES: SITE_SCHEMA, parked.SITE_CLUSTERS: CLUSTER_SCHEMA, parked.PROVIDERS: PROVIDER_SCHEMA}
+    for name, schema in schemas.items():
+        table = pq.read_table(run.folder.path / name)
+        assert table.schema.names == schema.names
+        verdicts = table.column("verdict").to_pylist()
+        assert verdicts == sorted(verdicts, key=parked.VERDICT_ORDER.index)
+    sizes = [row["sites"] for row in found.verdicts.providers.to_pylist() if row["verdict"] == "ok"]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_style_clusters_judge_the_same_sites(demo: DemoFiles, found: Parked) -> None:
+    kinds = kinds_of(demo)
+    rows = [row for row in found.verdicts.sites.to_pylist() if kinds[row["domain"]] == "parked"]
+    assert {row["style_verdict"] for row in rows} <= {"spam", "ok"}
+    assert sum(row["style_verdict"] == "spam" for row in rows) > len(rows) / 2
+
+
+def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Parked, tmp_path: Path) -> None:
+    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    judge_run(tmp_path / "run", nameservers=[demo.nameservers])
+    assert tables(tmp_path / "run") == tables(run.folder.path)
+
+
+def test_nothing_is_judged_twice_and_name_servers_are_remembered(
+    run: samehand.Run, found: Parked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.delattr(parked, "judge")
+        again = judge_run(run.folder.path)
+    assert again.servers is None
+    assert again.verdicts.sites.equals(found.verdicts.sites)
+    assert again.facts == found.facts
+
+
+def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    first = judge_run(run.folder.path, nameservers=[demo.nameservers])
+    strict = judge_run(run.folder.path, settings=Settings(spam_distance=0.001))
+    assert strict.facts["sites"]["spam"] < first.facts["sites"]["spam"]
+    (run.folder.path / parked.SITES).unlink()
+    last = judge_run(run.folder.path)
+    assert last.verdicts.sites.equals(first.verdicts.sites)
+
+
+def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    found = judge_run(run.folder.path)
+    kinds = kinds_of(demo)
+    said = {row["domain"]: row["verdict"] for row in found.verdicts.sites.to_pylist()}
+    assert {said[domain] for domain, kind in kinds.items() if kind == "parked" and domain in said} == {"spam"}
+    assert sum(found.facts["providers"].values()) == 0
+    assert found.facts["without_servers"] == len(said)
+
+
+def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    with demo.nameservers.open(newline="") as handle:
+        pairs = [(row["domain"], row["ns"]) for row in csv.DictReader(handle)]
+    plan: dict[str, list[str]] = defaultdict(list)
+    for domain, ns in pairs:
+        plan[domain].append(ns)
+    some = {domain for domain in plan if domain < "g"}
+    (tmp_path / "some.csv").write_text("domain,ns\n" + "".join(f"{d},{ns}\n" for d, ns in pairs if d in some))
+    told: list[int] = []
+    with dns_server(plan) as server:
+        settings = Settings(dns_resolvers=f" {server.address} ,", dns_rate=10_000, dns_timeout=10)
+        found = judge_run(
+            run.folder.path,
+            settings=settings,
+            nameservers=[tmp_path / "some.csv"],
+            resolve=True,
+            dns_progress=lambda progress: told.append(progress.done),
+        )
+        asked = server.asked()
+        judge_run(run.folder.path, settings=settings, nameservers=[tmp_path / "some.csv"], resolve=True)
+        assert server.asked() == asked
+    assert not set(asked) & some
+    assert told[-1] == len(asked)
+    assert found.servers is not None
+    assert found.servers.outcomes == {"ok": len(asked)}
+    lines = (run.folder.path / parked.DNS_CACHE).read_text().splitlines()
+    assert sorted(json.loads(line)["domain"] for line in lines) == asked
+    assert {one.provider for one in judged_providers(found.verdicts) if one.verdict == "spam"} == PARKING
+
+
+def test_what_failed_is_asked_again_only_with_retry(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "http://a.com/", "html": "<html><p>words</p>"}) + "\n")
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
+    with dns_server({"a.com": "refused"}) as server:
+        settings = Settings(dns_resolvers=server.address, dns_rate=10_000, dns_timeout=10, dns_tries=1)
+        judge_run(run.folder.path, settings=settings, resolve=True)
+        server.plan["a.com"] = ["ns.park.net"]
+        still = judge_run(run.folder.path, settings=settings, resolve=True)
+        found = judge_run(run.folder.path, settings=settings, retry=True)
+        assert server.asked() == ["a.com"] * 2
+    assert still.facts["without_servers"] == 1
+    assert found.verdicts.sites.column("provider").to_pylist() == ["park.net"]
+
+
+def test_what_cannot_be_judged_is_refused(demo: DemoFiles, run: samehand.Run, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not a run folder"):
+        judge_run(tmp_path)
+    with pytest.raises(InputError, match="cannot be read"):
+        judge_run(run.folder.path, nameservers=[tmp_path / "none.csv"])
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "1.eml").write_bytes(b"Subject: hello\n\nsome words of a letter that stand here\n")
+    mail = samehand.scan(str(tmp_path / "box"), tmp_path / "mail", settings=Settings(profile="mail"), workers=1)
+    with pytest.raises(UsageError, match="holds mail"):
+        judge_run(mail.folder.path)
+
+
+def test_pages_without_a_host_are_no_sites(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "", "html": "<html><p>x</p>"}) + "\n")
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
+    found = judge_run(run.folder.path)
+    assert found.verdicts.sites.num_rows == 0
+    assert sum(found.facts["sites"].values()) == 0
+
+
+def test_the_stage_keeps_tags_figures_and_limits() -> None:
+    contents = [b"<html><body>" + b"<p>word</p>" * 30, b""]
+    pages = [Page(f"http://a{n}.com/", content, "x", n) for n, content in enumerate(contents)]
+    settings = Settings(max_tags=10, max_tokens=100)
+    batch = PageBatch(pages_to_batch(pages, 5), settings)
+    stored = StructureStage(settings).batch(batch)
+    assert stored.schema.equals(STORED_SCHEMA)
+    assert stored.column("page_id").to_pylist() == [5, 6]
+    assert stored.column("tag_count").to_pylist() == [62, 0]
+    sequences = TagSequences.of(pa.Table.from_batches([stored]))
+    assert sequences.cut == 1
+    assert batch.markup is not None
+    np.testing.assert_array_equal(sequences.tags, tag_sequences(batch.markup, max_tags=10).tags)
+    assert stored.column("words").to_pylist() == [30, 0]
+
+
+def test_mail_has_rows_without_structure() -> None:
+    settings = Settings(profile="mail")
+    stored = StructureStage(settings).batch(PageBatch(pages_to_batch([Page("", b"a < b", "x", 0)], 0), settings))
+    assert stored.column("tag_count").to_pylist() == [0]
+
+
+def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Parked) -> None:
+    kinds = kinds_of(demo)
+    sites = label_sites(run.folder, seed=3)
+    domains = {row["page_id"]: row["domain"] for row in found.verdicts.sites.to_pylist()}
+    while question := sites.labelling.ask():
+        sites.labelling.answer(question.page_id, "bad" if kinds[domains[question.page_id]] == "parked" else "good")
+    counts = sites.labelling.counts()
+    assert counts.open == 0
+    assert counts.looks < counts.pages
+    labels = pq.read_table(save_labels(run.folder, sites.labelling)).to_pylist()
+    wrong = [row for row in labels if (kinds[row["domain"]] == "parked") != (row["label"] == "bad")]
+    assert wrong == []
+    assert {row["how"] for row in labels} >= {"asked", "group"}
+
+
+def test_labels_need_verdicts(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    with pytest.raises(RunError, match="samehand parked"):
+        label_sites(run.folder, seed=0)
