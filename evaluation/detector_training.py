@@ -5,6 +5,7 @@ Fakes come from large and from small sources, and are stuffed with the usual key
 """
 
 import dataclasses
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,12 @@ from samehand.language.tokens import tokenize
 SIZES = {150: 160, 300: 140, 500: 140, 1000: 70, 2000: 45, 5000: 16, 10000: 8}
 """Words of a text, and how many texts of each kind of fake have so many; there are six times as many natural ones."""
 NATURAL_TIMES = 6
-FAMILIES = {"patchwork": ("pw5", "pw10"), "stuffing": ("ws10", "ws25", "ws50"), "chain": ("lm2", "lm3", "lm4")}
+FAMILIES = {
+    "patchwork": ("pw5", "pw10"),
+    "stuffing": ("ws10", "ws25", "ws50"),
+    "chain": ("lm2", "lm3", "lm4"),
+    "grammar": ("grammar",),
+}
 """What the fakes have in common that one set of weights finds."""
 _SMALL_SOURCE = 60_000
 _LISTS = 12
@@ -89,15 +95,45 @@ def _fakes(documents: Sequence[Document], seed: int) -> Iterator[tuple[str, int,
         for share, source in ((0.7, corpus), (0.3, small)):
             if kind == "lm4" and source is small:
                 continue  # of a small source this is whole passages: plagiarism, which other signals find
-            generators = [
-                Generator(kind, source.text, keywords=keywords) for keywords in keyword_lists(source, kind, random)
-            ]
+            generators = _generators(source, kind, random)
             for size, number in SIZES.items():
                 texts = []
                 for place in range(max(1, round(number * share))):
-                    text = generators[place % len(generators)].generate(size, int(random.integers(1 << 40)))
+                    text = generators[place % len(generators)](size, int(random.integers(1 << 40)))
                     texts.append(written_somehow(Corpus(text, source.words), 0, size, random))
                 yield kind, size, texts
+
+
+def _generators(source: Corpus, kind: str, random: np.random.Generator) -> list[Callable[[int, int], WordText]]:
+    if kind == "grammar":
+        return [functools.partial(by_grammar, source.text)]
+    lists = keyword_lists(source, kind, random)
+    return [Generator(kind, source.text, keywords=keywords).generate for keywords in lists]
+
+
+def by_grammar(source: WordText, words: int, seed: int) -> WordText:
+    """Sentences of a few parts, each part one of a few phrases of the source, some words of which are one of a few."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    parts, phrases, choices = (
+        int(random.integers(2, 7)),
+        int(random.choice([3, 6, 12, 25])),
+        int(random.integers(2, 12)),
+    )
+    grammar = []
+    for _ in range(parts * phrases):
+        begin, length = int(random.integers(source.ids.size - 9)), int(random.integers(2, 9))
+        phrase = np.repeat(source.ids[begin : begin + length, None], choices, axis=1)
+        loose = random.random(length) < 0.3
+        phrase[loose] = random.choice(source.ids, (int(loose.sum()), choices))
+        grammar.append(phrase)
+    ids: list[int] = []
+    bounds = [0]
+    while len(ids) < words:
+        for part in range(parts):
+            phrase = grammar[part * phrases + int(random.integers(phrases))]
+            ids += phrase[np.arange(len(phrase)), random.integers(choices, size=len(phrase))].tolist()
+        bounds.append(min(len(ids), words))
+    return WordText(np.array(ids[:words], np.int32), np.array(bounds, np.int64))
 
 
 def _first(text: WordText, most: int) -> WordText:

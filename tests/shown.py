@@ -91,8 +91,8 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Every setting is a field of `samehand.Settings`. Those of providers are options of `samehand parked`, those of "
-        "labels of `samehand label`, all others of `samehand scan`.",
+        "Every setting is a field of `samehand.Settings`. Those of providers are options of `samehand parked`, those "
+        "of labels of `samehand label`, all others of `samehand scan`.",
         "",
     ]
     for group, title in TITLES.items():

@@ -81,7 +81,7 @@ def test_a_stuffed_speech_is_fake_and_told_why(detector):
     judgement = detector.judge_text(stuffed(GETTYSBURG, 0.5, 1))
     assert judgement.verdict == FAKE
     assert judgement.fake >= 0.5
-    assert judgement.family in ("stuffing", "patchwork", "chain")
+    assert judgement.family in ("stuffing", "patchwork", "chain", "grammar")
     assert any("natural text" in reason for reason in judgement.reasons)
     assert any("sentence" in reason for reason in judgement.reasons)
 
@@ -101,7 +101,7 @@ def test_a_salad_of_words_is_fake(detector):
         ("1234 " * 1000, TOO_SHORT),
         (GERMAN * 6, UNKNOWN_LANGUAGE),
         (bytes(range(256)) * 400, None),
-        ("spam " * 100_000, None),
+        ("spam " * 100_000, UNKNOWN_LANGUAGE),
         ("the " * 100_000, None),
     ],
 )

@@ -201,16 +201,15 @@ def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Another seed, another text.")
 @click.option("--text", "texts", multiple=True, help="Make it of this text instead of a model; may be given again.")
 def generate(model: str | None, kind: str, words: int, seed: int, texts: tuple[str, ...]) -> None:
-    """Generate a fake: lm2, lm3 and lm4 from a MODEL, every kind from a text (--text)."""
+    """Generate a fake: lm2, lm3 and lm4 from a MODEL (the shipped one when none is named), every kind from a text."""
+    from samehand.language.detector import SHIPPED_MODEL
     from samehand.language.model import Model
     from samehand.language_texts import generate_from_model, generate_from_text
 
     if texts:
         made = generate_from_text(kind, texts, words=words, seed=seed, settings=Settings())
-    elif model is None:
-        raise UsageError("There is nothing to generate from: name a model, or a text with --text FILE.")
     else:
-        made = generate_from_model(kind, Model.open(model), words=words, seed=seed)
+        made = generate_from_model(kind, Model.open(model or SHIPPED_MODEL), words=words, seed=seed)
     for line in made.splitlines():
         click.echo(neutral(line))
 

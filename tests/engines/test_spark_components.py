@@ -11,7 +11,7 @@ import pytest
 
 from samehand.spark.components import components, components_and_rounds
 
-CHAIN = 200
+CHAIN = 128
 APART = 1_000_000
 Edge = tuple[int, int]
 

@@ -1,8 +1,8 @@
 """The detector: was this text written by a person, or put together by a machine that forgets what it wrote?
 
 The measures of `features` are compared with what natural text of the same length shows: each becomes a number of
-spreads above or below it. Three sets of weights look for three kinds of fakes: patchworks, stuffed text, and chains of
-words. What each says is calibrated on genres it had not seen; the largest is the probability `fake`, if one text in
+spreads above or below it. Four sets of weights look for four kinds of fakes: patchworks, stuffed text, chains of words,
+and sentences put together by a grammar. What each says is calibrated on genres it had not seen; the largest is the probability `fake`, if one text in
 ten is a fake. A text of too few words gets no answer, and neither does one in words the model does not know.
 
 What it cannot see: text copied whole (the replica signal finds that), and text of large neural models, which is
@@ -33,7 +33,7 @@ SHIPPED_DETECTOR = Path(__file__).parents[1] / "data" / "english.detector"
 FORMAT = 1
 """Version of the file; a detector of another format is refused."""
 TOO_SHORT, UNKNOWN_LANGUAGE, NATURAL, FAKE = "too short", "unknown language", "natural", "fake"
-FAMILIES = ("patchwork", "stuffing", "chain")
+FAMILIES = ("patchwork", "stuffing", "chain", "grammar")
 """The kinds of fakes that are looked for."""
 FURTHEST = 6.0
 """No measure counts for more spreads than this: one strange number is no proof."""
@@ -45,16 +45,21 @@ _CURVES = ("knots", "means", "spreads", "coefficients", "scale", "shift")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DetectorRule:
-    """When to answer, and when the answer is "fake"."""
+    """When to answer, and when the answer is "fake".
+
+    A text is in a known language when at least `least_known` of its words are in the model and `least_common` are among
+    the commonest ones, such as the, of and to: a list of names is no running text of any language.
+    """
 
     fewest_words: int = 150
     least_known: float = 0.6
+    least_common: float = 0.12
     threshold: float = 0.5
 
     def __post_init__(self) -> None:
         if self.fewest_words < 20:
             raise UsageError(f"{self.fewest_words} words are too few to judge by: choose 20 and more.")
-        for name in ("least_known", "threshold"):
+        for name in ("least_known", "least_common", "threshold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} is {getattr(self, name)}: choose a value from 0 to 1.")
 
@@ -224,7 +229,8 @@ class Detector:
         fake = each.max(1)
         number, known = _known(words)
         verdicts = np.where(fake >= self.rule.threshold, FAKE, NATURAL).astype("<U16")
-        verdicts[known < self.rule.least_known] = UNKNOWN_LANGUAGE
+        common = features[:, FEATURES.index("function_words")]
+        verdicts[(known < self.rule.least_known) | (common < self.rule.least_common)] = UNKNOWN_LANGUAGE
         verdicts[number < self.rule.fewest_words] = TOO_SHORT
         fake[(verdicts == TOO_SHORT) | (verdicts == UNKNOWN_LANGUAGE)] = np.nan
         chosen = parts[np.arange(families.size), families]
@@ -243,7 +249,11 @@ class Detector:
         if verdict == TOO_SHORT:
             reasons = (f"{number} words; {self.rule.fewest_words} are needed to tell.",)
         elif verdict == UNKNOWN_LANGUAGE:
-            reasons = (f"{known:.0%} of the words are known to the model; {self.rule.least_known:.0%} are needed.",)
+            common, rule = features["function_words"], self.rule
+            reasons = (
+                f"{known:.0%} of the words are known to the model ({rule.least_known:.0%} are needed), and {common:.0%}"
+                f" are such as make sentences ({rule.least_common:.0%} are needed).",
+            )
         else:
             at = hats(scores.features[text : text + 1, 0], self.curves.knots)
             usual = dict(zip(FEATURES, (at @ self.curves.means)[0].tolist(), strict=True))
