@@ -5,7 +5,6 @@ Fakes come from large and from small sources, and are stuffed with the usual key
 """
 
 import dataclasses
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,10 +27,10 @@ FAMILIES = {
     "patchwork": ("pw5", "pw10"),
     "stuffing": ("ws10", "ws25", "ws50"),
     "chain": ("lm2", "lm3", "lm4"),
-    "grammar": ("grammar",),
 }
 """What the fakes have in common that one set of weights finds."""
 _SMALL_SOURCE = 60_000
+_LONG = 2000
 _LISTS = 12
 
 
@@ -105,35 +104,8 @@ def _fakes(documents: Sequence[Document], seed: int) -> Iterator[tuple[str, int,
 
 
 def _generators(source: Corpus, kind: str, random: np.random.Generator) -> list[Callable[[int, int], WordText]]:
-    if kind == "grammar":
-        return [functools.partial(by_grammar, source.text)]
     lists = keyword_lists(source, kind, random)
     return [Generator(kind, source.text, keywords=keywords).generate for keywords in lists]
-
-
-def by_grammar(source: WordText, words: int, seed: int) -> WordText:
-    """Sentences of a few parts, each part one of a few phrases of the source, some words of which are one of a few."""
-    random = np.random.Generator(np.random.PCG64(seed))
-    parts, phrases, choices = (
-        int(random.integers(2, 7)),
-        int(random.choice([3, 6, 12, 25])),
-        int(random.integers(2, 12)),
-    )
-    grammar = []
-    for _ in range(parts * phrases):
-        begin, length = int(random.integers(source.ids.size - 9)), int(random.integers(2, 9))
-        phrase = np.repeat(source.ids[begin : begin + length, None], choices, axis=1)
-        loose = random.random(length) < 0.3
-        phrase[loose] = random.choice(source.ids, (int(loose.sum()), choices))
-        grammar.append(phrase)
-    ids: list[int] = []
-    bounds = [0]
-    while len(ids) < words:
-        for part in range(parts):
-            phrase = grammar[part * phrases + int(random.integers(phrases))]
-            ids += phrase[np.arange(len(phrase)), random.integers(choices, size=len(phrase))].tolist()
-        bounds.append(min(len(ids), words))
-    return WordText(np.array(ids[:words], np.int32), np.array(bounds, np.int64))
 
 
 def _first(text: WordText, most: int) -> WordText:
@@ -263,17 +235,19 @@ def _logistic(
 def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Scale and shift that make votes odds, at each knot: fitted, then moved until few enough natural texts pass."""
     natural = samples.kinds == "natural"
-    nearest = np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1)
+    together = list(SIZES).index(_LONG)  # of longer texts there are too few to tell their lengths apart
+    nearest = np.minimum(np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1), together)
     scale, shift = np.zeros((2, len(FAMILIES), KNOTS.size))
     for family, kinds in enumerate(FAMILIES.values()):
         fake = np.isin(samples.kinds, kinds)
-        for knot in range(KNOTS.size):
+        for knot in range(together + 1):
             here = (natural | fake) & (nearest == knot)
             weights = np.where(fake, _PRIOR / (fake & here).sum(), (1 - _PRIOR) / (natural & here).sum())[here]
             columns = np.stack([votes[here, family], np.ones(here.sum())], axis=1)
             scale[family, knot], shift[family, knot] = _logistic(columns, fake[here], 1000 * weights, 1.0)
             bar = _bar(samples, votes[:, family], natural & (nearest == knot))
             shift[family, knot] = min(shift[family, knot], -bar * scale[family, knot])
+        scale[family, together:], shift[family, together:] = scale[family, together], shift[family, together]
     return scale, shift
 
 

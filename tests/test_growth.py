@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import samehand
-from conftest import Ended
 from samehand.demo import DemoFiles
 from samehand.errors import RunMismatchError, UsageError
 from samehand.growth import GROWTH, growth_table
@@ -103,7 +103,7 @@ def test_what_cannot_be_added_is_said(steps: list[Path], tmp_path: Path) -> None
         samehand.add(run.folder.path, "-", workers=1)
 
 
-def test_command_tells_what_grew(steps: list[Path], tmp_path: Path, samehand_command: Callable[..., Ended]) -> None:
+def test_command_tells_what_grew(steps: list[Path], tmp_path: Path, samehand_command: Callable[..., Any]) -> None:
     run = tmp_path / "run"
     assert samehand_command("-q", "scan", steps[0], "-o", run, "--workers", "1").code == 0
     added = samehand_command("add", run, steps[1], "--workers", "1", "--top", "3")
@@ -147,7 +147,7 @@ def test_growth_equals_a_plain_count(labels: list[tuple[int, int]], added: int) 
 
 
 def test_many_pages_against_a_run_are_what_each_alone_is(
-    demo: DemoFiles, demo_run: samehand.Run, steps: list[Path], samehand_command: Callable[..., Ended]
+    demo: DemoFiles, demo_run: samehand.Run, steps: list[Path], samehand_command: Callable[..., Any]
 ) -> None:
     urls = demo_run.pages(["url"]).column("url").to_pylist()[::60]
     queries = [(url, demo_run.content(url)) for url in urls]

@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from samehand.errors import RunBusyError, RunError, RunWriteError
 from samehand.settings import PUBLIC_KEY, Settings
 
-FORMAT = 1
+FORMAT = 2
 """Version of the folder's layout; a run of another format is refused."""
 
 TEMPORARY = ".writing"

@@ -1,12 +1,13 @@
 """The detector: was this text written by a person, or put together by a machine that forgets what it wrote?
 
 The measures of `features` are compared with what natural text of the same length shows: each becomes a number of
-spreads above or below it. Four sets of weights look for four kinds of fakes: patchworks, stuffed text, chains of words,
-and sentences put together by a grammar. What each says is calibrated on genres it had not seen; the largest is the probability `fake`, if one text in
-ten is a fake. A text of too few words gets no answer, and neither does one in words the model does not know.
+spreads above or below it. Three sets of weights look for three kinds of fakes: patchworks, stuffed text and chains of
+words. What each says is calibrated on genres it had not seen; the largest is the probability `fake`, if one text in ten
+is a fake. A text of too few words gets no answer, and neither does one in words
+the model does not know.
 
-What it cannot see: text copied whole (the replica signal finds that), and text of large neural models, which is
-coherent and natural in its words; see the evaluation.
+What it cannot see: text copied whole (the replica signal finds that); most text of grammars written by hand, whose
+sentences are natural; text of large neural models, which is coherent and natural in its words. See the evaluation.
 """
 
 import dataclasses
@@ -33,7 +34,7 @@ SHIPPED_DETECTOR = Path(__file__).parents[1] / "data" / "english.detector"
 FORMAT = 1
 """Version of the file; a detector of another format is refused."""
 TOO_SHORT, UNKNOWN_LANGUAGE, NATURAL, FAKE = "too short", "unknown language", "natural", "fake"
-FAMILIES = ("patchwork", "stuffing", "chain", "grammar")
+FAMILIES = ("patchwork", "stuffing", "chain")
 """The kinds of fakes that are looked for."""
 FURTHEST = 6.0
 """No measure counts for more spreads than this: one strange number is no proof."""
