@@ -37,7 +37,7 @@ _FOLD_LEAST = 1 << 20
 """Edges are folded into the forest when there are so many times more of them than rows, and at least so many."""
 _SPLIT_SAMPLE = 4096
 _RANGES_PER_THREAD = 3
-_SUPPORT_STRETCH = 1 << 17
+_STRETCH = 1 << 18
 
 
 class Comparable(Protocol):
@@ -277,8 +277,8 @@ def supported(things: Comparable, forest: Edges, labels: NDArray[np.int32], *, f
     members = members[_by_group(things, members, labels[members])]
     names = labels[members]
     kept = np.ones(forest.similarities.size, np.bool_)
-    for start in range(0, weak.size, _SUPPORT_STRETCH):
-        stretch = weak[start : start + _SUPPORT_STRETCH]
+    for start in range(0, weak.size, _STRETCH):
+        stretch = weak[start : start + _STRETCH]
         kept[stretch] = _mean_likeness(things, forest.pairs[stretch], labels, members, names) >= support
     return forest[kept]
 
@@ -312,6 +312,7 @@ def split_chains(
     A member stays with its group when its similarity to the group's centre reaches `least`. Those that do not are
     grouped anew among themselves, by the same forest edges, until every group holds together.
     """
+    things.let_go()
     labels = labels.copy()
     links = forest.above(threshold)
     active = in_groups(labels)
@@ -334,7 +335,7 @@ def split_chains(
 
 def in_groups(labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """The rows that are not alone in their groups."""
-    return np.flatnonzero(np.bincount(labels)[labels] > 1).astype(np.int32)
+    return np.flatnonzero((np.bincount(labels) > 1)[labels]).astype(np.int32)
 
 
 def _name_by_smallest(labels: NDArray[np.int32], rows: NDArray[np.int32]) -> None:
@@ -377,7 +378,12 @@ def find_centres(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np
     starts = np.append(np.flatnonzero(is_first), names.size)
     names = names[is_first]
     centres = things.centres(members, starts, CENTRE_SAMPLE)
-    return Groups(names, starts, members, centres, things.similarities(np.repeat(centres, np.diff(starts)), members))
+    similarities = np.empty(members.size, np.float32)
+    for first in range(0, members.size, _STRETCH):
+        chosen = slice(first, min(first + _STRETCH, members.size))
+        groups = np.searchsorted(starts, np.arange(chosen.start, chosen.stop), side="right") - 1
+        similarities[chosen] = things.similarities(centres[groups], members[chosen])
+    return Groups(names, starts, members, centres, similarities)
 
 
 def _by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:

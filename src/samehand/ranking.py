@@ -71,6 +71,7 @@ def cluster_labels(
 
 def find_grouped(things: Comparable, labels: NDArray[np.int32]) -> Groups:
     """The groups of two rows and more."""
+    things.let_go()
     rows = in_groups(labels)
     return find_centres(things, rows, labels[rows])
 
