@@ -31,7 +31,7 @@ from samehand.sketches import Buckets, Sketches, lanes_of, plan_probes, sketch_w
 from samehand.style_sketches import check_rule, open_sketches, probe_plan, searched
 
 SIZES = (500_000, 1_000_000, 2_000_000, 5_000_000)
-PEER_ROWS = 5_000
+PEER_ROWS = 20_000
 BUCKETS = (250_000, 500_000, 1_000_000)
 
 

@@ -30,7 +30,9 @@ FAMILIES = {
 }
 """What the fakes have in common that one set of weights finds."""
 _SMALL_SOURCE = 60_000
-_LONG = 2000
+_LONG, _GROWTH = 2000, (0.9, 0.0, 0.9)
+"""Longer texts are judged by the bar of this length, raised by so much with the logarithm of their length: what is said
+of patchworks and chains grows with it."""
 _LISTS = 12
 
 
@@ -235,8 +237,8 @@ def _logistic(
 def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Scale and shift that make votes odds, at each knot: fitted, then moved until few enough natural texts pass."""
     natural = samples.kinds == "natural"
-    together = list(SIZES).index(_LONG)  # of longer texts there are too few to tell their lengths apart
-    nearest = np.minimum(np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1), together)
+    together = list(SIZES).index(_LONG)  # of longer texts there are too few to calibrate by
+    nearest = np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1)
     scale, shift = np.zeros((2, len(FAMILIES), KNOTS.size))
     for family, kinds in enumerate(FAMILIES.values()):
         fake = np.isin(samples.kinds, kinds)
@@ -247,7 +249,9 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[n
             scale[family, knot], shift[family, knot] = _logistic(columns, fake[here], 1000 * weights, 1.0)
             bar = _bar(samples, votes[:, family], natural & (nearest == knot))
             shift[family, knot] = min(shift[family, knot], -bar * scale[family, knot])
-        scale[family, together:], shift[family, together:] = scale[family, together], shift[family, together]
+        scale[family, together:] = scale[family, together]
+        higher = _GROWTH[family] * (KNOTS[together:] - KNOTS[together])
+        shift[family, together:] = shift[family, together] - scale[family, together] * higher
     return scale, shift
 
 

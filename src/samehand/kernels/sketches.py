@@ -99,29 +99,43 @@ def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def row_similarity(
-    words: NDArray[np.uint64], filled: NDArray[np.int16], left: int, right: int, lanes: Lanes
+def similarity_between(
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
+    row: int,
+    other_words: NDArray[np.uint64],
+    other_filled: NDArray[np.int16],
+    other_row: int,
+    lanes: Lanes,
 ) -> np.float32:
     """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
 
     floor = 1 is the default estimate of Jaccard; floor = m divides by m always, as the paper does. Of k lanes that
     match and b that are filled in both, k = t + chance x (b - t) for t true matches: the estimate takes t.
     """
-    first, second = np.uint64(left), np.uint64(right)
+    first, second = np.uint64(row), np.uint64(other_row)
     low = lanes.low
     equal = np.uint64(0)
     empty_in_both = np.uint64(0)
     for place in range(np.uint64(words.shape[1])):
-        equal += _ones(~_is_set(words[first, place] ^ words[second, place], low))
+        equal += _ones(~_is_set(words[first, place] ^ other_words[second, place], low))
     # Most pages fill every dimension, and then there is nothing to look for.
-    if filled[first] < lanes.dimensions and filled[second] < lanes.dimensions:
+    if filled[first] < lanes.dimensions and other_filled[second] < lanes.dimensions:
         for place in range(np.uint64(words.shape[1])):
-            empty_in_both += _ones(~_is_set(~(words[first, place] & words[second, place]), low))
+            empty_in_both += _ones(~_is_set(~(words[first, place] & other_words[second, place]), low))
     matches = np.float64(equal - empty_in_both)
     in_either = lanes.dimensions - np.int64(empty_in_both)
-    in_both = np.int64(filled[first]) + np.int64(filled[second]) - in_either
+    in_both = np.int64(filled[first]) + np.int64(other_filled[second]) - in_either
     true = (matches - lanes.chance * in_both) / (1.0 - lanes.chance)
     return np.float32(max(true, 0.0) / max(in_either, np.int64(lanes.floor)))
+
+
+@nb.njit(cache=True, nogil=True)
+def row_similarity(
+    words: NDArray[np.uint64], filled: NDArray[np.int16], left: int, right: int, lanes: Lanes
+) -> np.float32:
+    """`similarity_between` two rows of one table."""
+    return similarity_between(words, filled, left, words, filled, right, lanes)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -149,13 +163,9 @@ def cross_similarities(
 ) -> NDArray[np.float32]:
     """Similarity of every query (rows) to every row (columns)."""
     result = np.empty((queries.shape[0], words.shape[0]), np.float32)
-    pair = np.empty((2, words.shape[1]), np.uint64)
-    both = np.empty(2, np.int16)
     for row in range(words.shape[0]):
-        pair[0], both[0] = words[row], filled[row]
         for query in range(queries.shape[0]):
-            pair[1], both[1] = queries[query], queries_filled[query]
-            result[query, row] = row_similarity(pair, both, 0, 1, lanes)
+            result[query, row] = similarity_between(words, filled, row, queries, queries_filled, query, lanes)
     return result
 
 

@@ -54,7 +54,7 @@ class DetectorRule:
 
     fewest_words: int = 150
     least_known: float = 0.6
-    least_common: float = 0.12
+    least_common: float = 0.1
     threshold: float = 0.5
 
     def __post_init__(self) -> None:
