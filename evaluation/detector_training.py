@@ -40,7 +40,7 @@ KNOTS = np.log(np.array(list(SIZES)))
 _RIDGE = 50.0
 _TRUST = 0.45
 """Texts with a larger share of unknown words teach nothing: they get no answer."""
-_PRIOR, _POOLED, _WORST = 0.1, 0.996, 0.985
+_PRIOR, _POOLED, _WORST = 0.1, 0.996, 0.99
 """Share of fakes that probabilities suppose; shares of natural texts to stay below one half: of all, of any genre."""
 
 
