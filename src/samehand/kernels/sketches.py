@@ -99,34 +99,16 @@ def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def similarity_between(
-    words: NDArray[np.uint64],
-    filled: NDArray[np.int16],
-    row: int,
-    other_words: NDArray[np.uint64],
-    other_filled: NDArray[np.int16],
-    other_row: int,
-    lanes: Lanes,
-) -> np.float32:
+def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lanes: Lanes) -> np.float32:
     """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
 
     floor = 1 is the default estimate of Jaccard; floor = m divides by m always, as the paper does. Of k lanes that
-    match and b that are filled in both, k = t + chance x (b - t) for t true matches: the estimate takes t.
+    match and b that are filled in both, k = t + chance x (b - t) for t true matches: the estimate takes t. `filled` is
+    that of both sketches together, `equal` counts lanes that are empty in both.
     """
-    first, second = np.uint64(row), np.uint64(other_row)
-    low = lanes.low
-    equal = np.uint64(0)
-    empty_in_both = np.uint64(0)
-    for place in range(np.uint64(words.shape[1])):
-        equal += _ones(~_is_set(words[first, place] ^ other_words[second, place], low))
-    # Most pages fill every dimension, and then there is nothing to look for.
-    if filled[first] < lanes.dimensions and other_filled[second] < lanes.dimensions:
-        for place in range(np.uint64(words.shape[1])):
-            empty_in_both += _ones(~_is_set(~(words[first, place] & other_words[second, place]), low))
-    matches = np.float64(equal - empty_in_both)
     in_either = lanes.dimensions - np.int64(empty_in_both)
-    in_both = np.int64(filled[first]) + np.int64(other_filled[second]) - in_either
-    true = (matches - lanes.chance * in_both) / (1.0 - lanes.chance)
+    in_both = np.int64(filled) - in_either
+    true = (np.float64(equal - empty_in_both) - lanes.chance * in_both) / (1.0 - lanes.chance)
     return np.float32(max(true, 0.0) / max(in_either, np.int64(lanes.floor)))
 
 
@@ -134,8 +116,33 @@ def similarity_between(
 def row_similarity(
     words: NDArray[np.uint64], filled: NDArray[np.int16], left: int, right: int, lanes: Lanes
 ) -> np.float32:
-    """`similarity_between` two rows of one table."""
-    return similarity_between(words, filled, left, words, filled, right, lanes)
+    """`_estimate` of two rows. One table instead of two takes two thirds of the time: most checks are done here."""
+    first, second = np.uint64(left), np.uint64(right)
+    low = lanes.low
+    equal = np.uint64(0)
+    empty_in_both = np.uint64(0)
+    for place in range(np.uint64(words.shape[1])):
+        equal += _ones(~_is_set(words[first, place] ^ words[second, place], low))
+    # Most pages fill every dimension, and then there is nothing to look for.
+    if filled[first] < lanes.dimensions and filled[second] < lanes.dimensions:
+        for place in range(np.uint64(words.shape[1])):
+            empty_in_both += _ones(~_is_set(~(words[first, place] & words[second, place]), low))
+    return _estimate(equal, empty_in_both, np.int64(filled[first]) + np.int64(filled[second]), lanes)
+
+
+@nb.njit(cache=True, nogil=True)
+def similarity_to_query(
+    words: NDArray[np.uint64], row: int, queries: NDArray[np.uint64], query: int, filled: np.int64, lanes: Lanes
+) -> np.float32:
+    """`_estimate` of a row and a query, another table's row. `filled` is that of both together."""
+    first, second = np.uint64(row), np.uint64(query)
+    low = lanes.low
+    equal = np.uint64(0)
+    empty_in_both = np.uint64(0)
+    for place in range(np.uint64(words.shape[1])):
+        equal += _ones(~_is_set(words[first, place] ^ queries[second, place], low))
+        empty_in_both += _ones(~_is_set(~(words[first, place] & queries[second, place]), low))
+    return _estimate(equal, empty_in_both, filled, lanes)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -165,7 +172,8 @@ def cross_similarities(
     result = np.empty((queries.shape[0], words.shape[0]), np.float32)
     for row in range(words.shape[0]):
         for query in range(queries.shape[0]):
-            result[query, row] = similarity_between(words, filled, row, queries, queries_filled, query, lanes)
+            both = np.int64(filled[row]) + np.int64(queries_filled[query])
+            result[query, row] = similarity_to_query(words, row, queries, query, both, lanes)
     return result
 
 
