@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import samehand
-from samehand.cli import cli
+from samehand.cli import SIGNAL_NAMES, cli
 from samehand.demo import DemoFiles
 from samehand.settings import fields_of
+from samehand.signals import SIGNALS
 
 Command = Callable[..., "tuple[int, str, str]"]
 
@@ -269,6 +270,10 @@ def test_every_command_and_every_setting_has_help(samehand_command: Command) -> 
         after = {"providers": "parked", "labels": "label"}.get(field.metadata["group"], "scan")
         if field.name != "key":
             assert f"--{field.name.replace('_', '-')}" in texts[after]
+
+
+def test_signals_named_by_the_command_line_are_those_there_are() -> None:
+    assert tuple(SIGNALS) == SIGNAL_NAMES  # named twice, because importing the signals is slow
 
 
 def test_key_file(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:

@@ -160,7 +160,7 @@ def test_the_same_archive_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_hosts_are_one_label_of_plain_letters() -> None:
     assert debdocs.host_of("libsigc++-2.0-doc") == "libsigcpp-2-0-doc.example"
-    assert debdocs.host_of("abs-guide", "example") == "abs-guide.example"
+    assert debdocs.host_of("abs-guide") == "abs-guide.example"
 
 
 def write_list(path: Path, *packages: str) -> Path:
@@ -264,11 +264,10 @@ def test_the_whole_way_from_packages_to_files_and_back_again(
 
 
 @needs_dpkg
-def test_kept_packages_are_left_and_another_domain_is_made_anew(shop: Path, tmp_path: Path) -> None:
+def test_kept_packages_are_left(shop: Path, tmp_path: Path) -> None:
     packages = [Listed("aa", "", 2)]
     debdocs.build(packages, tmp_path / "out", keep=tmp_path / "kept")
     assert [path.name for path in (tmp_path / "kept").iterdir()] == ["aa_1_all.deb"]
-    debdocs.build(packages, tmp_path / "out", domain="example")
     assert [url for url, _ in records(tmp_path / "out/aa.warc.gz")] == [
         "http://aa.example/aa/index.html",
         "http://aa.example/aa/second.html",

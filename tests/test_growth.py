@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import samehand
 from samehand.demo import DemoFiles
 from samehand.errors import RunMismatchError, UsageError
-from samehand.growth import GROWTH, growth_table
+from samehand.growth import growth_table
 from samehand.sources import read_unit
 from samehand.tasks import part_name
 
@@ -143,7 +143,6 @@ def test_growth_equals_a_plain_count(labels: list[tuple[int, int]], added: int) 
             assert found[name]["was"] == was
             assert found[name]["pages"] == len(group)
     assert set(found) <= set(new_groups)
-    assert GROWTH.startswith("style/")
 
 
 def test_many_pages_against_a_run_are_what_each_alone_is(

@@ -133,9 +133,9 @@ def read_list(path: Path) -> list[Listed]:
     return sorted(rows, key=lambda row: hashlib.sha256(row.package.encode()).digest())
 
 
-def host_of(package: str, domain: str = DOMAIN) -> str:
+def host_of(package: str) -> str:
     """The host of a package: its name in the letters a host may have, as one label."""
-    return re.sub(r"[.-]+", "-", package.replace("+", "p")).strip("-") + f".{domain}"
+    return re.sub(r"[.-]+", "-", package.replace("+", "p")).strip("-") + f".{DOMAIN}"
 
 
 def documents_of(stream: IO[bytes], left_out: Counter[str], limits: Limits) -> Iterator[Document]:
@@ -284,7 +284,7 @@ def _download(packages: Sequence[str], folder: Path) -> None:
             _download([package], folder)
 
 
-def _build_batch(batch: Sequence[Listed], out: Path, *, domain: str, keep: Path | None) -> list[Outcome]:
+def _build_batch(batch: Sequence[Listed], out: Path, *, keep: Path | None) -> list[Outcome]:
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="debdocs-") as scratch:
         folder = keep or Path(scratch)
@@ -294,20 +294,18 @@ def _build_batch(batch: Sequence[Listed], out: Path, *, domain: str, keep: Path 
             try:
                 if not debs:
                     raise PackageError("not downloadable")
-                site = build_package(debs[-1], listed.site_file(out), host=host_of(listed.package, domain))
+                site = build_package(debs[-1], listed.site_file(out), host=host_of(listed.package))
                 outcomes.append(Outcome(listed, site))
             except PackageError as problem:
                 outcomes.append(Outcome(listed, None, str(problem)))
     return outcomes
 
 
-def build(
-    packages: Sequence[Listed], out: Path, *, jobs: int = 2, domain: str = DOMAIN, keep: Path | None = None
-) -> list[Outcome]:
+def build(packages: Sequence[Listed], out: Path, *, jobs: int = 2, keep: Path | None = None) -> list[Outcome]:
     """Makes what is not there yet and tells how far it is; one outcome for each package, in the order given."""
     for folder in (out, keep or out):
         folder.mkdir(parents=True, exist_ok=True)
-    sites = {row: read_site(row.site_file(out), host_of(row.package, domain)) for row in packages}
+    sites = {row: read_site(row.site_file(out), host_of(row.package)) for row in packages}
     found = {row: Outcome(row, site) for row, site in sites.items() if site}
     missing = [row for row in packages if row not in found]
     if missing:
@@ -316,7 +314,7 @@ def build(
     print(f"{len(found)} of {len(packages)} packages are there already", flush=True)
     began = time.monotonic()
     with ThreadPoolExecutor(jobs) as pool:
-        tasks = [pool.submit(_build_batch, batch, out, domain=domain, keep=keep) for batch in batches]
+        tasks = [pool.submit(_build_batch, batch, out, keep=keep) for batch in batches]
         try:
             for task in as_completed(tasks):
                 found |= {outcome.listed: outcome for outcome in task.result()}
@@ -341,10 +339,10 @@ def _prepare_apt() -> None:
             raise UsageError("apt-get update failed. Run it as root (sudo apt-get update), then start again.")
 
 
-def write_labels(packages: Sequence[Listed], out: Path, *, domain: str = DOMAIN) -> None:
+def write_labels(packages: Sequence[Listed], out: Path) -> None:
     """Host, package and generator of every site that is there, by package."""
     there = [row for row in sorted(packages) if row.site_file(out).is_file()]
-    lines = [f"{host_of(row.package, domain)}\t{row.package}\t{row.generator}\n" for row in there]
+    lines = [f"{host_of(row.package)}\t{row.package}\t{row.generator}\n" for row in there]
     partial = out / ".labels.tsv.partial"
     partial.write_text("url_host_name\tpackage\tgenerator\n" + "".join(lines), encoding="utf-8")
     partial.replace(out / "labels.tsv")
@@ -377,9 +375,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--packages", type=int, metavar="N", help="only N packages, a fair choice; all if not given")
     parser.add_argument("--list", type=Path, default=PACKAGE_LIST, help="table of packages (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="packages read at a time (default: %(default)s)")
-    parser.add_argument(
-        "--domain", default=DOMAIN, help="what hosts end in; with `example` each is a domain of its own"
-    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the .deb files there, and use those that are")
     chosen = parser.parse_args(arguments)
     if chosen.jobs < 1 or (chosen.packages is not None and chosen.packages < 1):
@@ -387,8 +382,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         listed = read_list(chosen.list)
         wanted = listed[: chosen.packages]
-        outcomes = build(wanted, chosen.out, jobs=chosen.jobs, domain=chosen.domain, keep=chosen.keep)
-        write_labels(listed, chosen.out, domain=chosen.domain)
+        outcomes = build(wanted, chosen.out, jobs=chosen.jobs, keep=chosen.keep)
+        write_labels(listed, chosen.out)
     except SamehandError as problem:
         sys.exit(str(problem))
     except OSError as problem:

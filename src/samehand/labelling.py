@@ -9,6 +9,7 @@ What is asked next depends on the seed and the answers alone, so answers written
 again they lead to the same question, and after an undo the same page is asked for as before.
 """
 
+import contextlib
 import csv
 import dataclasses
 import errno
@@ -252,11 +253,10 @@ class AnswerFile:
             self._file = io.FileIO(self._path, "a+")
         except OSError as error:
             raise self._unwritable(error) from None
-        try:
+        with contextlib.ExitStack() as closing:
+            closing.callback(self._file.close)
             self._open(self._file)
-        except BaseException:
-            self._file.close()
-            raise
+            closing.pop_all()  # what was opened well stays open
         return self
 
     def _open(self, file: io.FileIO) -> None:
