@@ -42,7 +42,7 @@ def main() -> None:
 
 def _scanned(folder: Path, out: Path, workers: int, signals: str) -> tuple[float, dict[str, int]]:
     """Seconds of a scan in a process of its own, and the most memory of that and of any of its workers."""
-    command = [sys.executable, "-m", "samehand.cli", "-q", "scan", f"{folder}/*.warc.gz", "-o", str(out)]
+    command = [sys.executable, "-m", "samehand.cli.main", "-q", "scan", f"{folder}/*.warc.gz", "-o", str(out)]
     began = time.perf_counter()
     scan = subprocess.Popen(
         [*command, "--workers", str(workers), "--signals", signals, "--format", "jsonl"], stdout=subprocess.DEVNULL

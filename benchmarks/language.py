@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.language.arpa import write_arpa
-from samehand.language.counting import Counts, Spans, count_spans
-from samehand.language.katz import KatzRule, train
-from samehand.language.model import Model
-from samehand.language.pruning import prune
-from samehand.language.tokens import tokenize
+from samehand.methods.language.arpa import write_arpa
+from samehand.methods.language.counting import Counts, Spans, count_spans
+from samehand.methods.language.katz import KatzRule, train
+from samehand.methods.language.model import Model
+from samehand.methods.language.pruning import prune
+from samehand.methods.language.tokens import tokenize
 
 
 def main() -> None:

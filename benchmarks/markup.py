@@ -16,7 +16,7 @@ import numpy as np
 import turbohtml
 from evaluation.corpora import debian_pages
 
-from samehand import markup
+from samehand import html as markup
 
 HOSTILE = {
     "<div>": b"<div>",

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from samehand.page import PAGE_SCHEMA
-from samehand.run import RunFolder
-from samehand.settings import Settings
-from samehand.style import style_schema
-from samehand.style_sketches import FINGERPRINTS
+from samehand.base.page import PAGE_SCHEMA
+from samehand.base.settings import Settings
+from samehand.methods.style.noise import style_schema
+from samehand.methods.style.sketches import FINGERPRINTS
+from samehand.store.folder import RunFolder
 
 PART_ROWS = 50_000
 _MIX = np.uint64(0x9E3779B97F4A7C15)

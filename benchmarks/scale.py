@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.planted import plant, planted_values
-from samehand.answers import LIKE_LEAST
-from samehand.grouping import cut, find_forest
+from samehand.answers.run import LIKE_LEAST
+from samehand.base.settings import Settings
+from samehand.grouping.forest import cut, find_forest
+from samehand.grouping.sketches import Buckets, Sketches, lanes_of, plan_probes, sketch_words
 from samehand.kernels import sketches as kernel
-from samehand.ranking import group_rows, write_grouped
-from samehand.run import RunFolder
-from samehand.settings import Settings
-from samehand.sketches import Buckets, Sketches, lanes_of, plan_probes, sketch_words
-from samehand.style_sketches import check_rule, open_sketches, probe_plan, searched
+from samehand.methods.style.clusters import group_rows, write_grouped
+from samehand.methods.style.sketches import check_rule, open_sketches, probe_plan, searched
+from samehand.store.folder import RunFolder
 
 SIZES = (500_000, 1_000_000, 2_000_000, 5_000_000)
 PEER_ROWS = 20_000

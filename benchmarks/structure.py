@@ -16,10 +16,10 @@ import numpy as np
 from evaluation.corpora import debian_pages
 from numpy.typing import NDArray
 
-from samehand.kcentre import FARTHEST, HEAVIEST, Calls, cluster_figures, k_centres
+from samehand.html import END, TAG_NAMES, parse_pages
 from samehand.kernels import tags as kernel
-from samehand.markup import END, TAG_NAMES, parse_pages
-from samehand.structure import MAX_TAGS, TagSequences, distances_from, pages_of
+from samehand.methods.sites.centres import FARTHEST, HEAVIEST, Calls, cluster_figures, k_centres
+from samehand.methods.sites.tags import MAX_TAGS, TagSequences, distances_from, pages_of
 
 PROVIDERS, PARKING = 93, 16
 PARKED_SHARE = 0.147
@@ -229,7 +229,7 @@ def html_similarity(count: int, real: list[NDArray[np.uint16]]) -> None:
     except ImportError:
         print("html-similarity is not installed: not compared (pip install html-similarity 'cssselect<1.3')")
         return
-    from samehand.structure import compare_structure
+    from samehand.methods.sites.tags import compare_structure
 
     chosen = [page for page in real if 200 < page.size < 800][: 2 * count]
     pages = ["".join(f"<{'/' * (tag >= END)}{TAG_NAMES[tag & (END - 1)]}>" for tag in page.tolist()) for page in chosen]

@@ -20,9 +20,10 @@ from fastwarc.warc import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from samehand import Settings, style
-from samehand.local import LocalEngine
-from samehand.pipeline import run_scan
+from samehand import Settings
+from samehand.engine.local import LocalEngine
+from samehand.engine.pipeline import run_scan
+from samehand.methods.style import noise as style
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 _CONTENT = re.compile(rb"[0-9A-Za-z\x80-\xff]+")

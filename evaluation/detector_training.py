@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.language_corpora import Corpus, Document, corpus_of, laid_end_to_end, parted, tokens_of, written
-from samehand.language.detector import Curves, Detector, hats, relative_length
-from samehand.language.features import FEATURES, Tables, measure
-from samehand.language.generators import SPAM_KEYWORDS, Generator, WordText, detokenize
-from samehand.language.model import Model
-from samehand.language.tokens import tokenize
+from samehand.methods.language.detector import Curves, Detector, hats, relative_length
+from samehand.methods.language.features import FEATURES, Tables, measure
+from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText, detokenize
+from samehand.methods.language.model import Model
+from samehand.methods.language.tokens import tokenize
 
 SIZES = {150: 160, 300: 140, 500: 140, 1000: 70, 2000: 45, 5000: 16, 10000: 8}
 """Words of a text, and how many texts of each kind of fake have so many; there are six times as many natural ones."""

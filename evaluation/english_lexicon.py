@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from evaluation.corpora import debian_pages
-from samehand.lexicon import WordCounts
-from samehand.markup import visible_text
-from samehand.signals.replica import SHIPPED_LEXICON
+from samehand.html import visible_text
+from samehand.methods.replica.lexicon import WordCounts
+from samehand.methods.replica.signal import SHIPPED_LEXICON
 
 _DOCUMENT_BYTES = 4000
 _MARKUP = re.compile(rb"<[^>]*>")

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from evaluation import language_corpora as corpora
 from evaluation.detector_training import learn
-from samehand.kernels.word_shapes import ENDINGS, WORD
-from samehand.language import katz
-from samehand.language.counting import Counts, count_spans
-from samehand.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
-from samehand.language.features import (
+from samehand.kernels.text.word_shapes import ENDINGS, WORD
+from samehand.methods.language import katz
+from samehand.methods.language.counting import Counts, count_spans
+from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
+from samehand.methods.language.features import (
     FIRST_WORD,
     FUNCTION_WORDS,
     Tables,
@@ -31,8 +31,8 @@ from samehand.language.features import (
     word_hashes,
     words_of,
 )
-from samehand.language.model import Model
-from samehand.language.tokens import Tokens
+from samehand.methods.language.model import Model
+from samehand.methods.language.tokens import Tokens
 
 PARTS, MODEL_PARTS, TRAINING_PART, HELD_OUT_PART = 5, (0, 1, 2), 3, 4
 SPLIT_SEED = 20

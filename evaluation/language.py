@@ -28,13 +28,13 @@ from evaluation import english_model
 from evaluation import language_corpora as corpora
 from evaluation.detector_training import with_words
 from evaluation.style import Floor
-from samehand.language import katz
-from samehand.language.counting import count_spans
-from samehand.language.detector import FAKE, Detector
-from samehand.language.generators import KINDS, SPAM_KEYWORDS, Generator, detokenize
-from samehand.language.model import Model, ngram_bounds
-from samehand.language.tokens import tokenize
-from samehand.markup import visible_text
+from samehand.html import visible_text
+from samehand.methods.language import katz
+from samehand.methods.language.counting import count_spans
+from samehand.methods.language.detector import FAKE, Detector
+from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS, Generator, detokenize
+from samehand.methods.language.model import Model, ngram_bounds
+from samehand.methods.language.tokens import tokenize
 
 SIZES = {500: 80, 2000: 60, 5000: 24, 10000: 12}
 """Words of a text, and texts of each kind."""

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.texts import HAM, SPAM, documentation, mails, members, reuters, written_news
-from samehand.language.generators import WordText
-from samehand.language.tokens import Tokens, tokenize
+from samehand.methods.language.generators import WordText
+from samehand.methods.language.tokens import Tokens, tokenize
 
 _BLOCK_END = re.compile(r"</(?:p|head|l|div)>")
 _TAG = re.compile(r"<[^>]*>")

@@ -42,11 +42,11 @@ from evaluation.texts import (
     revision_pairs,
     written_news,
 )
-from samehand.grouping import CheckRule
-from samehand.lexicon import MAIL_RANGE, WEB_RANGE, Lexicon
-from samehand.replica import PAPER, Signed, Signer, kept_shares
-from samehand.replica_groups import find_replicas
-from samehand.style import page_buffers
+from samehand.grouping.forest import CheckRule
+from samehand.methods.replica.groups import find_replicas
+from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE, Lexicon
+from samehand.methods.replica.signatures import PAPER, Signed, Signer, kept_shares
+from samehand.methods.style.noise import page_buffers
 
 LEXICONS = (0, 1, 2, 5, 10)
 SEEDS = tuple(range(1, 13))

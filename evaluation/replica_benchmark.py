@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
-from samehand.lexicon import Lexicon, WordCounts
-from samehand.replica import Signed, Signer
-from samehand.style import page_buffers
+from samehand.methods.replica.lexicon import Lexicon, WordCounts
+from samehand.methods.replica.signatures import Signed, Signer
+from samehand.methods.style.noise import page_buffers
 
 BENCHMARK, CHECK = 0.9, 0.8
 """The cosine that makes near duplicates by the paper, and the one that samehand asks for."""

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 import samehand
 from evaluation.structure_world import Material, World, WorldSite, make_world
 from evaluation.style import Floor
-from samehand.markup import parse_pages
-from samehand.providers import SPAM, Rules, Verdicts, judge
-from samehand.site_features import Features, page_features
-from samehand.structure import TagSequences, tag_sequences
+from samehand.html import parse_pages
+from samehand.methods.sites.features import Features, page_features
+from samehand.methods.sites.providers import SPAM, Rules, Verdicts, judge
+from samehand.methods.sites.tags import TagSequences, tag_sequences
 
 SEEDS, HELD_OUT = (1, 2), 9041
 PROVIDER_F, SITE_F, FALSE_POSITIVES = 0.95, 0.98, 0.005

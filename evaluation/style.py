@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 import samehand
 from evaluation.corpora import LabelledPage, PairScore, debian_pages, pair_score
-from samehand import Settings, grouping, style
-from samehand.ranking import EDGES, edges_from_table
+from samehand import Settings
+from samehand.grouping import forest as grouping
+from samehand.methods.style import noise as style
+from samehand.methods.style.clusters import EDGES, edges_from_table
 
 FAMILY_PRECISION, FAMILY_F1, CLUSTER_PRECISION = 0.995, 0.88, 0.999
 WORST_KEY_F1 = 0.87

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.markup import visible_text
-from samehand.settings import Settings
-from samehand.sources.mail import Mail, read_stream
+from samehand.base.settings import Settings
+from samehand.html import visible_text
+from samehand.sources.mail.messages import Mail, read_stream
 
 SPAM, HAM = ("spam-1", "spam-2"), ("easy-ham-1", "easy-ham-2", "hard-ham-1")
 _WORD = re.compile(r"[^\W_]+")

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 import samehand
-from samehand.cli import main
+from samehand.cli.main import main
 from samehand.demo import DemoFiles, write_demo
 
 hypothesis_settings.register_profile(

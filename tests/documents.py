@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from samehand.lexicon import Lexicon, WordCounts
-from samehand.replica import Signed, Signer
-from samehand.style import page_buffers
+from samehand.methods.replica.lexicon import Lexicon, WordCounts
+from samehand.methods.replica.signatures import Signed, Signer
+from samehand.methods.style.noise import page_buffers
 
 COMMON = [f"common{letter}" for letter in "abcdefghij"]
 MIDDLE = [f"middle{a}{b}" for a, b in itertools.product("abcdefghijklmnopqrst", repeat=2)]

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from samehand.demo.text import BigramChain, topic_writer
-from samehand.language_training import TrainingRule, train_model
+from samehand.methods.language.training import TrainingRule, train_model
 
 
 def article(seed: int, paragraphs: int = 20) -> str:

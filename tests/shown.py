@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from samehand.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import PRESETS, Settings, fields_of
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")

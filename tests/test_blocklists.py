@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.blocklists import BlockList, JudgedProvider, JudgedSite, to_csv, to_domains, to_jsonl, to_rpz
-from samehand.errors import UsageError
+from samehand.base.errors import UsageError
+from samehand.exports.blocklists import BlockList, JudgedProvider, JudgedSite, to_csv, to_domains, to_jsonl, to_rpz
 
 PROVIDERS = [
     JudgedProvider("park.net", "spam", ("ns2.park.net", "ns1.park.net")),

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import samehand
-from samehand.cli import SIGNAL_NAMES, cli
+from samehand.base.settings import fields_of
+from samehand.cli.main import SIGNAL_NAMES, cli
 from samehand.demo import DemoFiles
-from samehand.settings import fields_of
-from samehand.signals import SIGNALS
+from samehand.methods.registry import SIGNALS
 
 Command = Callable[..., "tuple[int, str, str]"]
 
@@ -51,7 +51,7 @@ def test_clusters_in_every_format(run: Path, demo_run: samehand.Run, samehand_co
 
 
 def test_clusters_as_parquet(run: Path, demo_run: samehand.Run) -> None:
-    command = [sys.executable, "-m", "samehand.cli", "clusters", str(run), "--format", "parquet"]
+    command = [sys.executable, "-m", "samehand.cli.main", "clusters", str(run), "--format", "parquet"]
     written = subprocess.run(command, capture_output=True, check=True).stdout
     assert pq.read_table(io.BytesIO(written)).equals(demo_run.clusters())
 
@@ -211,7 +211,7 @@ def test_no_escape_code_reaches_the_terminal(tmp_path: Path, samehand_command: C
 def test_table_fits_an_80_column_terminal(run: Path) -> None:
     """A real pseudo-terminal of 80 columns: no line is longer, and cut lines end with an ellipsis."""
     leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "samehand.cli", "clusters", str(run)]
+    command = [sys.executable, "-m", "samehand.cli.main", "clusters", str(run)]
     with os.fdopen(leader, "rb", buffering=0) as screen:
         process = subprocess.Popen(
             command, stdout=follower, stderr=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "80"}
@@ -234,14 +234,25 @@ def test_table_fits_an_80_column_terminal(run: Path) -> None:
 
 
 def test_standard_input(demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "samehand.cli", "-q", "scan", "-", "-o", str(tmp_path / "run"), "--format", "csv"]
+    command = [
+        sys.executable,
+        "-m",
+        "samehand.cli.main",
+        "-q",
+        "scan",
+        "-",
+        "-o",
+        str(tmp_path / "run"),
+        "--format",
+        "csv",
+    ]
     with demo.crawl.open("rb") as crawl:
         subprocess.run(command, stdin=crawl, stdout=subprocess.DEVNULL, check=True)
     assert samehand.open_run(tmp_path / "run").clusters().equals(demo_run.clusters())
 
 
 def test_a_closed_pipe_is_no_error(run: Path) -> None:
-    shell = f"{sys.executable} -m samehand.cli clusters {run} --format jsonl --top 0 | head -1"
+    shell = f"{sys.executable} -m samehand.cli.main clusters {run} --format jsonl --top 0 | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", shell], capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     assert len(done.stdout.splitlines()) == 1
@@ -251,7 +262,7 @@ def test_help_imports_nothing_slow() -> None:
     """What makes help slow is importing numba, pyarrow and rich: it must not. Counted, not timed."""
     code = (
         "import sys; sys.argv = ['samehand', '--help']\n"
-        "from samehand.cli import main\n"
+        "from samehand.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'numba', 'pyarrow', 'rich', 'fastwarc', 'warcio'} & set(sys.modules)))"

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from language_corpus import article, chained, trained, write_articles
+from samehand.base.errors import InputError, RunBusyError, UsageError
 from samehand.demo import DemoFiles
-from samehand.errors import InputError, RunBusyError, UsageError
-from samehand.language.arpa import read_arpa
-from samehand.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL
-from samehand.language.generators import KINDS, SPAM_KEYWORDS
-from samehand.language.model import Model
-from samehand.language_reference import PlainJudge, Reference, open_judge
-from samehand.language_texts import generate_from_model, successors_of
-from samehand.language_training import TrainingRule, train_model
+from samehand.methods.language.arpa import read_arpa
+from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL
+from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS
+from samehand.methods.language.model import Model
+from samehand.methods.language.reference import PlainJudge, Reference, open_judge
+from samehand.methods.language.texts import generate_from_model, successors_of
+from samehand.methods.language.training import TrainingRule, train_model
 
 Command = Callable[..., "tuple[int, str, str]"]
 
@@ -140,7 +140,7 @@ def test_training_that_was_stopped_goes_on(articles: Path, tmp_path: Path) -> No
 def test_a_killed_training_goes_on(articles: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.lm"
     code = (
-        "import sys, time; from samehand.language_training import *\n"
+        "import sys, time; from samehand.methods.language.training import *\n"
         "tell = lambda line: line.startswith('counted run 3') and (print('there', flush=True), time.sleep(60))\n"
         "train_model([sys.argv[1]], sys.argv[2], rule=TrainingRule(memory_bytes=1), tell=tell)"
     )

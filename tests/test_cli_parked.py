@@ -12,7 +12,7 @@ import pytest
 
 import samehand
 from dns_server import dns_server
-from samehand import cli_label
+from samehand.cli.main import label as cli_label
 from samehand.demo import DemoFiles
 
 Command = Callable[..., "tuple[int, str, str]"]
@@ -21,7 +21,7 @@ Command = Callable[..., "tuple[int, str, str]"]
 @pytest.fixture(scope="module")
 def judged(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with verdicts that nobody may change."""
-    from samehand.parked import judge_run
+    from samehand.methods.sites.judge import judge_run
 
     out = tmp_path_factory.mktemp("cli") / "run"
     samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "structure"))

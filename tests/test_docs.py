@@ -6,7 +6,7 @@ import pytest
 
 import samehand
 import shown
-from samehand.cli import cli
+from samehand.cli.main import cli
 
 
 @pytest.mark.parametrize("name", shown.DOCUMENTS)

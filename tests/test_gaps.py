@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.gaps import CROWD, WIDTH, find_gaps
+from samehand.methods.style.gaps import CROWD, WIDTH, find_gaps
 
 
 def curve(*steps: tuple[int, float, float]) -> np.ndarray:

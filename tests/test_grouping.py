@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand import grouping
-from samehand.grouping import CheckRule, Edges
-from samehand.kernels import sketches as kernel
-from samehand.sketches import (
+from samehand.grouping import forest as grouping
+from samehand.grouping.forest import CheckRule, Edges
+from samehand.grouping.sketches import (
     NARROW,
     Buckets,
     ProbePlan,
@@ -24,6 +23,7 @@ from samehand.sketches import (
     plan_probes,
     sketch_words,
 )
+from samehand.kernels import sketches as kernel
 
 EMPTY = reference.EMPTY
 DIMENSIONS = 16

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import samehand
+from samehand.base.errors import RunMismatchError, UsageError
 from samehand.demo import DemoFiles
-from samehand.errors import RunMismatchError, UsageError
-from samehand.growth import growth_table
+from samehand.engine.tasks import part_name
+from samehand.methods.style.growth import growth_table
 from samehand.sources import read_unit
-from samehand.tasks import part_name
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_adding_reads_only_what_is_new_and_goes_on_after_a_kill(
             raise KeyboardInterrupt
         return read_unit(unit, settings)
 
-    monkeypatch.setattr("samehand.tasks.read_unit", reading)
+    monkeypatch.setattr("samehand.engine.tasks.read_unit", reading)
     with pytest.raises(KeyboardInterrupt):
         samehand.add(run.folder.path, [str(step) for step in steps[1:]], workers=1)
     assert looked == [1, 2]

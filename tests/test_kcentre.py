@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand import kcentre
-from samehand.errors import SettingsError
-from samehand.kcentre import FARTHEST, HEAVIEST, Calls, KCentres, cluster_figures, k_centres
-from samehand.structure import TagSequences
+from samehand.base.errors import SettingsError
+from samehand.methods.sites import centres as kcentre
+from samehand.methods.sites.centres import FARTHEST, HEAVIEST, Calls, KCentres, cluster_figures, k_centres
+from samehand.methods.sites.tags import TagSequences
 from test_structure import longest_common
 
 Page = list[int]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.kernels.links import hash_hosts, link_hosts
+from samehand.kernels.html.links import hash_hosts, link_hosts
 
 _ABSOLUTE = re.compile(rb"[\x00-\x20]*(?:https?:)?//(.*)\Z", re.IGNORECASE | re.DOTALL)
 _END = re.compile(rb"[/:?#\\\x00-\x20]")

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samehand.kernels import count_lines, ngram_index, ngrams
-from samehand.kernels import vocabulary as words_kernel
+from samehand.kernels.ngrams import count_lines
+from samehand.kernels.ngrams import index as ngram_index
+from samehand.kernels.ngrams import tries as ngrams
+from samehand.kernels.text import vocabulary as words_kernel
 
 NOTHING = np.empty(0, np.uint64)
 sentence_lists = st.lists(st.lists(st.integers(-1, 12), max_size=6), max_size=5)

@@ -6,9 +6,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reference
-from samehand import style
+from samehand.base.settings import Settings
 from samehand.kernels import noise
-from samehand.settings import Settings
+from samehand.methods.style import noise as style
 
 MARKUP = st.lists(
     st.sampled_from(

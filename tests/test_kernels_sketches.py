@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
+from samehand.grouping.sketches import NARROW, WIDE, lanes_of, sketch_words
 from samehand.kernels import sketches
-from samehand.sketches import NARROW, WIDE, lanes_of, sketch_words
 
 EMPTY = reference.EMPTY
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from samehand import structure
 from samehand.kernels import tags as kernel
-from samehand.kernels.tagnames import END, UNKNOWN
-from samehand.structure import TagSequences
-from samehand.structure import _read_only as read_only
+from samehand.kernels.html.tagnames import END, UNKNOWN
+from samehand.methods.sites import tags as structure
+from samehand.methods.sites.tags import TagSequences
+from samehand.methods.sites.tags import _read_only as read_only
 
 Sequence = list[int]
 TAGS = st.sampled_from([1, 2, 3, 126, 127, 3 | END, 126 | END, 127 | END, 12 * UNKNOWN + 7, 31 * UNKNOWN | END])
@@ -115,7 +115,7 @@ def test_counts_equal_counting(pages: list[Sequence]) -> None:
 
 @functools.cache
 def length_of(tag: int) -> int:
-    from samehand.markup import TAG_NAMES
+    from samehand.html import TAG_NAMES
 
     name = tag & (END - 1)
     return len(TAG_NAMES[name]) if name < len(TAG_NAMES) else name // UNKNOWN

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samehand.kernels import token_classes as kind
-from samehand.kernels.tokens import LONGEST, MOST_QUOTES, NARROW, WIDE
-from samehand.language.tokens import tokenize
+from samehand.kernels.text import token_classes as kind
+from samehand.kernels.text.tokens import LONGEST, MOST_QUOTES, NARROW, WIDE
+from samehand.methods.language.tokens import tokenize
 
 KINDS = kind.character_kinds()
 HINTS = dict(zip(*(column.tolist() for column in kind.word_hints()), strict=True))

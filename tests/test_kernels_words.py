@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand.kernels import words as kernel
-from samehand.kernels import wordsets
-from samehand.lexicon import WordReader
+from samehand.kernels.text import words as kernel
+from samehand.kernels.text import wordsets
+from samehand.methods.replica.lexicon import WordReader
 
 MASK = reference.MASK
 INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\ufe0f\uffa0\U000e0100"

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.errors import InputError, RunWriteError, UsageError
-from samehand.labelling import NO_GROUP, UNDO, AnswerFile, KnownAnswers, LabelCounts, Labelling, Question, drive
+from samehand.base.errors import InputError, RunWriteError, UsageError
+from samehand.methods.sites.labelling import (
+    NO_GROUP,
+    UNDO,
+    AnswerFile,
+    KnownAnswers,
+    LabelCounts,
+    Labelling,
+    Question,
+    drive,
+)
 
 World = list[tuple[int, int]]
 """Group and digest of each page."""
@@ -179,7 +188,7 @@ def say(question: Question) -> str:
 
 def test_no_answer_is_lost_wherever_the_file_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
-    monkeypatch.setattr("samehand.labelling.os.fsync", synced.append)
+    monkeypatch.setattr("samehand.methods.sites.labelling.os.fsync", synced.append)
     path, labelling = tmp_path / "answers.csv", labelling_of(MIXED)
     states = {0: shown(labelling)}
     with AnswerFile(path, labelling) as answers:
@@ -219,7 +228,7 @@ def test_an_answer_that_cannot_be_written_is_not_taken(tmp_path: Path, monkeypat
         def write(self, data: bytes) -> int:  # type: ignore[override]
             return super().write(data[:5] if self.full else data)
 
-    monkeypatch.setattr("samehand.labelling.io.FileIO", SmallDisk)
+    monkeypatch.setattr("samehand.methods.sites.labelling.io.FileIO", SmallDisk)
     with AnswerFile(path, labelling) as answers:
         question = labelling.ask()
         assert question is not None

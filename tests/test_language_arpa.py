@@ -5,13 +5,13 @@ import gzip
 import numpy as np
 import pytest
 
-from samehand.errors import UsageError
-from samehand.language.arpa import ArpaError, read_arpa, write_arpa
-from samehand.language.counting import count
-from samehand.language.katz import train
-from samehand.language.model import Model
-from samehand.language.pruning import prune
-from samehand.language.vocabulary import Vocabulary
+from samehand.base.errors import UsageError
+from samehand.methods.language.arpa import ArpaError, read_arpa, write_arpa
+from samehand.methods.language.counting import count
+from samehand.methods.language.katz import train
+from samehand.methods.language.model import Model
+from samehand.methods.language.pruning import prune
+from samehand.methods.language.vocabulary import Vocabulary
 from test_language_counting import random_sentences, text_of
 from test_language_model import VOCABULARY, model_of, skewed
 

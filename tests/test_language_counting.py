@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samehand.errors import InputError, UsageError
-from samehand.language import counting
-from samehand.language.counting import Counts, count, count_spans
-from samehand.language.counts_files import read_counts
-from samehand.language.vocabulary import Vocabulary, WordCounter
+from samehand.base.errors import InputError, UsageError
+from samehand.methods.language import counting
+from samehand.methods.language.counting import Counts, count, count_spans
+from samehand.methods.language.counts_files import read_counts
+from samehand.methods.language.vocabulary import Vocabulary, WordCounter
 
 VOCABULARY = Vocabulary.from_words([b"a", b"b", b"c", b"d"])
 LARGE = Vocabulary.from_words([b"%d" % number for number in range(100_000)])

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from samehand.errors import InputError, UsageError
-from samehand.language.detector import (
+from samehand.base.errors import InputError, UsageError
+from samehand.methods.language.detector import (
     FAKE,
     NATURAL,
     SHIPPED_DETECTOR,
@@ -17,8 +17,8 @@ from samehand.language.detector import (
     DetectorRule,
     hats,
 )
-from samehand.language.features import FEATURES
-from samehand.language.generators import SPAM_KEYWORDS
+from samehand.methods.language.features import FEATURES
+from samehand.methods.language.generators import SPAM_KEYWORDS
 
 GETTYSBURG = """Four score and seven years ago our fathers brought forth on this continent, a new nation, conceived in
 Liberty, and dedicated to the proposition that all men are created equal. Now we are engaged in a great civil war,
@@ -122,7 +122,7 @@ def test_texts_do_not_depend_on_their_neighbours_or_on_threads(detector, monkeyp
     texts = [GETTYSBURG, "", stuffed(GETTYSBURG, 0.3, 3), GERMAN * 6, GETTYSBURG.upper(), salad(detector, 400, 4)]
     alone = [detector.judge_text(text) for text in texts]
     assert detector.judge(*laid(texts)) == alone
-    monkeypatch.setattr("samehand.language.detector._CHUNK_BYTES", 1000)
+    monkeypatch.setattr("samehand.methods.language.detector._CHUNK_BYTES", 1000)
     assert detector.judge(*laid(texts), threads=3) == alone
     scores = detector.score(*laid(texts), threads=3)
     assert scores.verdicts.tolist() == [judgement.verdict for judgement in alone]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samehand.kernels import text_features as kernel
-from samehand.kernels import word_shapes as shapes
-from samehand.language.evidence import MEANINGS
-from samehand.language.features import FEATURES, lowered, word_hashes
+from samehand.kernels.text import features as kernel
+from samehand.kernels.text import word_shapes as shapes
+from samehand.methods.language.evidence import MEANINGS
+from samehand.methods.language.features import FEATURES, lowered, word_hashes
 
 few = settings(max_examples=60, deadline=None)
 texts_of_words = st.lists(st.lists(st.integers(0, 12), max_size=150), max_size=4)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.errors import UsageError
-from samehand.language.generators import (
+from samehand.base.errors import UsageError
+from samehand.methods.language.generators import (
     BEGIN,
     END,
     KINDS,
@@ -21,7 +21,7 @@ from samehand.language.generators import (
     ngram_groups,
     sample,
 )
-from samehand.language.tokens import tokenize
+from samehand.methods.language.tokens import tokenize
 
 KEYWORDS = np.arange(1000, 1010, dtype=np.int32)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from samehand.errors import UsageError
-from samehand.language.inputs import TextReader
+from samehand.base.errors import UsageError
+from samehand.sources.texts import TextReader
 
 PAGE = b"<html><head><title>no</title></head><body><p>Hello there.</p><p>Bye</p></body></html>"
 

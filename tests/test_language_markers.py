@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from samehand.errors import SettingsError, UsageError
-from samehand.language.markers import MarkerRule, count_ngrams, find_markers, log_likelihood
+from samehand.base.errors import SettingsError, UsageError
+from samehand.methods.language.markers import MarkerRule, count_ngrams, find_markers, log_likelihood
 
 TEXTS = st.lists(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=8), max_size=4), min_size=1, max_size=4)
 Arrays = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]

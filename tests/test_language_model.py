@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samehand.errors import SamehandError, UsageError
-from samehand.language import container
-from samehand.language.counting import count
-from samehand.language.katz import KatzRule, discounts_of, train
-from samehand.language.model import Model, ngram_bounds, ngram_places
-from samehand.language.pruning import prune
-from samehand.language.vocabulary import Vocabulary
+from samehand.base.errors import SamehandError, UsageError
+from samehand.methods.language import container
+from samehand.methods.language.counting import count
+from samehand.methods.language.katz import KatzRule, discounts_of, train
+from samehand.methods.language.model import Model, ngram_bounds, ngram_places
+from samehand.methods.language.pruning import prune
+from samehand.methods.language.vocabulary import Vocabulary
 from test_language_counting import as_dict, plain_counts, random_sentences, text_of
 
 VOCABULARY = Vocabulary.from_words([b"a", b"b", b"c", b"d"])

@@ -12,12 +12,12 @@ import pytest
 
 import samehand
 from language_corpus import article, chained, trained
+from samehand.base.errors import RunError
+from samehand.base.settings import Settings
 from samehand.demo import DemoFiles
-from samehand.errors import RunError
-from samehand.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL
-from samehand.language_scores import SCORES, sums_by_cluster, sums_by_host, worst_first
-from samehand.settings import Settings
-from samehand.signals.language import LANGUAGE_SCHEMA, _shortened
+from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL
+from samehand.methods.language.scores import SCORES, sums_by_cluster, sums_by_host, worst_first
+from samehand.methods.language.signal import LANGUAGE_SCHEMA, _shortened
 
 Command = Callable[..., "tuple[int, str, str]"]
 SIGNALS = ("style", "language")
@@ -182,8 +182,8 @@ def test_settings_of_the_run_decide(model: Path, tmp_path: Path) -> None:
 def test_parts_of_other_pages_are_refused(run: samehand.Run, tmp_path: Path) -> None:
     import shutil
 
-    from samehand.language_scores import write_scores
-    from samehand.run import RunFolder
+    from samehand.methods.language.scores import write_scores
+    from samehand.store.folder import RunFolder
 
     shutil.copytree(run.folder.path, tmp_path / "run")
     folder = RunFolder.open(tmp_path / "run")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from samehand.errors import UsageError
-from samehand.language.tokens import Tokens, tokenize
+from samehand.base.errors import UsageError
+from samehand.methods.language.tokens import Tokens, tokenize
 
 PROSE = """
 Mr. Arkwright hadn't expected the 8:15 train to be late; it never was. "You'll miss the boat," said his wife, "and you

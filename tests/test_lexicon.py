@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import COMMON, MIDDLE, arrow, document, learn, middle_lexicon, name, text
-from samehand import lexicon as lexicon_module
-from samehand.errors import SettingsError, UsageError
-from samehand.lexicon import Lexicon, WordCounts, WordReader
+from samehand.base.errors import SettingsError, UsageError
+from samehand.methods.replica import lexicon as lexicon_module
+from samehand.methods.replica.lexicon import Lexicon, WordCounts, WordReader
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from turbohtml import TokenType
 
-from samehand import markup
-from samehand.errors import UsageError
-from samehand.kernels import markup as kernel
-from samehand.kernels import tagnames
-from samehand.kernels.markup import Found
-from samehand.markup import Limits, Link
+from samehand import html as markup
+from samehand.base.errors import UsageError
+from samehand.html import Limits, Link
+from samehand.kernels.html import markup as kernel
+from samehand.kernels.html import tagnames
+from samehand.kernels.html.markup import Found
 
 REAL_PAGES = Path(__file__).resolve().parents[2] / "shared/data/debdoc_shared.tar.xz"
 NUMBERS = {name: number for number, name in enumerate(tagnames.NAMES)}
@@ -55,7 +55,7 @@ PAGES = st.one_of(
 
 @dataclass
 class Expected:
-    """What the standard's tokens say of a page, by the rules in the docstring of samehand.markup."""
+    """What the standard's tokens say of a page, by the rules in the docstring of samehand.html."""
 
     text: str = ""
     title: str | None = None

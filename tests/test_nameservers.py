@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from samehand.base.errors import InputError
 from samehand.demo import DemoFiles
-from samehand.errors import InputError
-from samehand.nameservers import NameServers, clean_name, files, provider_of, read_nameservers, zone
-from samehand.nameservers.pairs import Taker
+from samehand.methods.sites.nameservers import NameServers, clean_name, files, provider_of, read_nameservers, zone
+from samehand.methods.sites.nameservers.pairs import Taker
 
 EXPECTED = [("example.com", "ns1.park.net"), ("example.com", "ns2.park.net"), ("other.org", "a.host.co.uk")]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.page import (
+from samehand.base.page import (
     CONTENT_FIELD,
     PAGE_SCHEMA,
     REJECT_SCHEMA,

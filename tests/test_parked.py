@@ -12,16 +12,16 @@ import pytest
 
 import samehand
 from dns_server import dns_server
-from samehand import parked
+from samehand.base.errors import InputError, RunError, UsageError
+from samehand.base.page import Page, pages_to_batch
+from samehand.base.settings import Settings
 from samehand.demo import DemoFiles
-from samehand.errors import InputError, RunError, UsageError
-from samehand.page import Page, pages_to_batch
-from samehand.parked import Parked, judge_run, judged_providers, label_sites, save_labels
-from samehand.providers import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA
-from samehand.settings import Settings
-from samehand.signals.pages import PageBatch
-from samehand.signals.structure import STORED_SCHEMA, StructureStage
-from samehand.structure import TagSequences, tag_sequences
+from samehand.methods.page_batch import PageBatch
+from samehand.methods.sites import judge as parked
+from samehand.methods.sites.judge import Parked, judge_run, judged_providers, label_sites, save_labels
+from samehand.methods.sites.providers import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA
+from samehand.methods.sites.signal import STORED_SCHEMA, StructureStage
+from samehand.methods.sites.tags import TagSequences, tag_sequences
 
 PARKING = {"parkwell.example", "lotside.test"}
 

@@ -15,11 +15,11 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 
 import samehand
-from samehand import local, tasks
+from samehand.base.errors import InputError, RunBusyError, RunMismatchError, RunWriteError
+from samehand.base.settings import Settings
 from samehand.demo import DemoFiles
-from samehand.errors import InputError, RunBusyError, RunMismatchError, RunWriteError
-from samehand.run import RunFolder
-from samehand.settings import Settings
+from samehand.engine import local, tasks
+from samehand.store.folder import RunFolder
 
 SPLIT = Settings(split_bytes=120_000)
 
@@ -108,7 +108,7 @@ def test_splitting_does_not_change_the_pages(demo_run: samehand.Run, split_run: 
 
 
 def scan_process(demo: DemoFiles, out: Path, *extra: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "samehand.cli", "-q", "scan", str(demo.crawl), "-o", str(out)]
+    command = [sys.executable, "-m", "samehand.cli.main", "-q", "scan", str(demo.crawl), "-o", str(out)]
     command += ["--split-bytes", "120000", "--workers", "2", *extra]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
@@ -215,7 +215,7 @@ def test_a_full_disk_loses_nothing(
 def test_a_write_that_really_fails_is_one_clear_sentence(demo: DemoFiles, tmp_path: Path) -> None:
     """The operating system refuses files above a few kilobytes, in the workers too."""
     shell = f'ulimit -f 16; exec "$@" 2> "{tmp_path}/err"'
-    command = [sys.executable, "-m", "samehand.cli", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "samehand.cli.main", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
     done = subprocess.run(
         ["bash", "-c", shell, "bash", *command, "--workers", "2", "--split-bytes", "120000"], check=False
     )
@@ -234,7 +234,7 @@ def test_an_unusable_folder_is_one_clear_sentence(demo: DemoFiles, tmp_path: Pat
 
 WORKER_THAT_DIES = """
 import json, os, sys
-from samehand import tasks, worker
+from samehand.engine import tasks, worker
 real = tasks.process_task
 def process(folder, task, settings, tell):
     if task.unit.number == {number} and {condition}:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from samehand.plain_pages import (
+from samehand.methods.sites.placeholders import (
     CONSTRUCTION,
     DEFAULT_PAGE,
     HTTP_ERROR,

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from samehand import progress
-from samehand.progress import ProgressDisplay
-from samehand.tasks import Progress
+from samehand.cli.main import progress
+from samehand.cli.progress import ProgressDisplay
+from samehand.engine.tasks import Progress
 
 STEPS = [
     Progress("plan", total=4),

@@ -4,10 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from samehand.errors import SettingsError
-from samehand.home_pages import home_page, home_pages
-from samehand.markup import parse_pages
-from samehand.providers import (
+from samehand.base.errors import SettingsError
+from samehand.html import parse_pages
+from samehand.methods.sites.features import Features, page_features
+from samehand.methods.sites.home import home_page, home_pages
+from samehand.methods.sites.providers import (
     CLUSTER_SCHEMA,
     NO_PROVIDER,
     OK,
@@ -20,8 +21,7 @@ from samehand.providers import (
     Verdicts,
     judge,
 )
-from samehand.site_features import Features, page_features
-from samehand.structure import tag_sequences
+from samehand.methods.sites.tags import tag_sequences
 
 WORDS = [f"{a}{b}{c}o" for a in "bdfgklmnprstvz" for b in "aeiou" for c in "lmnrst"]
 Site = tuple[str, tuple[str, ...], str]

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from documents import COMMON, MIDDLE, batch, document, middle_lexicon, name, others, sign, text
-from samehand.errors import SettingsError
-from samehand.kernels.words import MOST_LEXICONS
-from samehand.lexicon import Lexicon
-from samehand.replica import (
+from samehand.base.errors import SettingsError
+from samehand.kernels.text.words import MOST_LEXICONS
+from samehand.methods.replica.lexicon import Lexicon
+from samehand.methods.replica.signatures import (
     ALL_WORDS,
     FEW_WORDS,
     PAPER,

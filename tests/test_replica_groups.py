@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import MIDDLE, document, learn, middle_lexicon, name, sign, text
-from samehand.grouping import CheckRule
-from samehand.lexicon import Lexicon
-from samehand.replica import ALL_WORDS, Signer
-from samehand.replica_groups import Replicas, agreeing_lexicon, candidates, find_forest, find_replicas
+from samehand.grouping.forest import CheckRule
+from samehand.methods.replica.groups import Replicas, agreeing_lexicon, candidates, find_forest, find_replicas
+from samehand.methods.replica.lexicon import Lexicon
+from samehand.methods.replica.signatures import ALL_WORDS, Signer
 
 RULE = CheckRule(loose=0.5, tight=0.8, full_check=64, max_leaders=64)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import samehand
+from samehand.base.settings import Settings
 from samehand.demo import DemoFiles
-from samehand.settings import Settings
 
 Command = Callable[..., "tuple[int, str, str]"]
 CLASSES = {"forum": "Template", "farm": "Link farm", "mirror": "Mirror", "copy": "Copy/Paste", "parked": "Template"}
@@ -238,7 +238,7 @@ def test_match_answers_each_message_as_it_comes(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "samehand.cli",
+        "samehand.cli.main",
         "match",
         "--prototypes",
         str(tmp_path / "known"),
@@ -262,7 +262,7 @@ def test_match_answers_each_message_as_it_comes(tmp_path: Path) -> None:
 def test_match_of_many_messages_and_a_closed_pipe(tmp_path: Path) -> None:
     (tmp_path / "known.eml").write_bytes(b"Subject: offer\n\n" + " ".join(WORDS).encode())
     (tmp_path / "stream.mbox").write_bytes(mailbox(2000))
-    command = f"{sys.executable} -m samehand.cli match --prototypes {tmp_path}/known.eml < {tmp_path}/stream.mbox"
+    command = f"{sys.executable} -m samehand.cli.main match --prototypes {tmp_path}/known.eml < {tmp_path}/stream.mbox"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert len(rows) == 2000

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand import report
-from samehand.errors import UsageError
+from samehand.base.errors import UsageError
+from samehand.cli.main import render as report
 
 HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "http://a/\r\nSet-Cookie: x", "\u202egnp.exe", "\x9b31m", "a\x00b", "\ud800"]
 

@@ -16,9 +16,16 @@ from typing import Any
 
 import pytest
 
-from samehand import resolver
-from samehand.errors import RunWriteError, SettingsError, UsageError
-from samehand.resolver import Outcome, Resolver, ResolveResult, ResolveRule, TokenBucket, resolve_nameservers
+from samehand.base.errors import RunWriteError, SettingsError, UsageError
+from samehand.methods.sites.nameservers import dns as resolver
+from samehand.methods.sites.nameservers.dns import (
+    Outcome,
+    Resolver,
+    ResolveResult,
+    ResolveRule,
+    TokenBucket,
+    resolve_nameservers,
+)
 
 pytest.importorskip("dns.asyncquery", reason="dnspython is not installed: pip install 'samehand[dns]'")
 
@@ -226,7 +233,7 @@ def test_a_killed_look_up_goes_on_where_it_was(cache: Path) -> None:
     program = """
         import sys
         from pathlib import Path
-        from samehand.resolver import ResolveRule, resolve_nameservers
+        from samehand.methods.sites.nameservers.dns import ResolveRule, resolve_nameservers
         rule = ResolveRule(rate=10_000, timeout=100, tries=1, at_once=3)
         resolve_nameservers(sys.argv[3:], cache=Path(sys.argv[1]), resolvers=[sys.argv[2]], rule=rule)
     """

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 import shown
-from samehand.errors import SettingsError
-from samehand.settings import PRESETS, Settings, fields_of
+from samehand.base.errors import SettingsError
+from samehand.base.settings import PRESETS, Settings, fields_of
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.markup import parse_pages
-from samehand.plain_pages import HTTP_ERROR, NEAR_EMPTY
-from samehand.site_evidence import Evidence, cluster_evidence
-from samehand.site_features import FEATURE_SCHEMA, SKETCH, Features, page_features
+from samehand.html import parse_pages
+from samehand.methods.sites.evidence import Evidence, cluster_evidence
+from samehand.methods.sites.features import FEATURE_SCHEMA, SKETCH, Features, page_features
+from samehand.methods.sites.placeholders import HTTP_ERROR, NEAR_EMPTY
 
 PARKED = "<title>{0}</title><h1>{0}</h1><p>Related searches</p><ul>" + "".join(
     f"<li><a href='http://click.example/?q={{{number}}}'>{{{number}}} {{1}}</a></li>" for number in range(1, 6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.sources.charset import charset_name, to_ascii_compatible
+from samehand.sources.http.charset import charset_name, to_ascii_compatible
 
 TEXT = "<html><title>Ünïcode 漢字 кириллица</title><p class='x'>text</p>"
 JAPANESE = "<p>表示ソース能力</p>"  # in Shift_JIS these letters end in 0x5C, a backslash

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from samehand.errors import InputError
-from samehand.page import Page, Reject, pages_to_batch, rejects_to_batch
-from samehand.settings import Settings
+from samehand.base.errors import InputError
+from samehand.base.page import Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.base.settings import Settings
 from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
 
 SETTINGS = Settings()

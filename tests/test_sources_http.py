@@ -12,12 +12,12 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.page import Page, Reject
-from samehand.settings import Settings
+from samehand.base.page import Page, Reject
+from samehand.base.settings import Settings
 from samehand.sources import Outcome
-from samehand.sources.body import Origin
-from samehand.sources.coding import dechunk
-from samehand.sources.http import page_from_response
+from samehand.sources.http.body import Origin
+from samehand.sources.http.coding import dechunk
+from samehand.sources.http.responses import page_from_response
 from test_sources_warc import gzip_of_many, make_record, read_bytes, shapes
 
 HTML = b"<!doctype html><html><title>x</title>" + b"<p>some text</p>" * 40

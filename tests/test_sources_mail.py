@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.page import Reject, rejects_to_batch
-from samehand.settings import Settings
-from samehand.sources import mail, mime
-from samehand.sources.charset import _LABELS
-from samehand.sources.mail import Mail, read_mailbox, read_stream
-from samehand.sources.mime import MAX_DEPTH, MAX_ENCODED_WORDS, MAX_HEAD_BYTES, MAX_PARTS, Message, read_message
+from samehand.base.page import Reject, rejects_to_batch
+from samehand.base.settings import Settings
+from samehand.sources.http.charset import _LABELS
+from samehand.sources.mail import messages as mail
+from samehand.sources.mail import mime
+from samehand.sources.mail.messages import Mail, read_mailbox, read_stream
+from samehand.sources.mail.mime import MAX_DEPTH, MAX_ENCODED_WORDS, MAX_HEAD_BYTES, MAX_PARTS, Message, read_message
 
 SETTINGS = Settings()
 ONE = b"From a@example.org Thu Aug 22 12:36:23 2002\nSubject: one\n\nfirst text\n"

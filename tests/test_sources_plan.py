@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.errors import UsageError
-from samehand.page import Page
-from samehand.settings import Settings
+from samehand.base.errors import UsageError
+from samehand.base.page import Page
+from samehand.base.settings import Settings
 from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_unit
 from test_sources_warc import PACKERS, make_record, outcomes_of, some_records, source_of
 

@@ -23,11 +23,12 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from samehand.errors import InputError
-from samehand.page import Page, Reject
-from samehand.settings import Settings
-from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit, warc
-from samehand.sources.records import Record
+from samehand.base.errors import InputError
+from samehand.base.page import Page, Reject
+from samehand.base.settings import Settings
+from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
+from samehand.sources.archive import warc
+from samehand.sources.archive.records import Record
 
 SETTINGS = Settings()
 HTML_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand import structure
-from samehand.errors import SettingsError
-from samehand.markup import Markup, parse_pages, tag_names
-from samehand.structure import StructureComparison, TagSequences, compare_structure, tag_sequences
+from samehand.base.errors import SettingsError
+from samehand.html import Markup, parse_pages, tag_names
+from samehand.methods.sites import tags as structure
+from samehand.methods.sites.tags import StructureComparison, TagSequences, compare_structure, tag_sequences
 
 NAMES = st.sampled_from(["a", "b", "p", "tt", "div", "span", "section", "blockquote", "my-widget", "my-other-widget"])
 PAGES = st.lists(st.tuples(NAMES, st.booleans()), max_size=25).map(

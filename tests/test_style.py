@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from samehand import Settings, compare, style
+from samehand import Settings, compare
+from samehand.methods.style import noise as style
 
 TEMPLATE = b"<div class='row' id=\"%d\"><a href='/item?id=%d&x=%d'>%s</a> (%d) - <b>%s</b>;</div>\n"
 

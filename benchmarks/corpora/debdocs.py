@@ -34,7 +34,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from samehand.errors import InputError, SamehandError, UsageError
+from samehand.base.errors import InputError, SamehandError, UsageError
 
 PACKAGE_LIST = Path("../shared/data/debdocs-packages.tsv")
 DOMAIN = "example"

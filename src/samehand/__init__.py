@@ -12,7 +12,7 @@ samehand.compare(a, b)   # two pages: exact similarities and the noise they shar
 
 from typing import TYPE_CHECKING, Any
 
-from samehand.errors import (
+from samehand.base.errors import (
     InputError,
     RunBusyError,
     RunError,
@@ -22,14 +22,14 @@ from samehand.errors import (
     SettingsError,
     UsageError,
 )
-from samehand.settings import Settings
+from samehand.base.settings import Settings
 
 if TYPE_CHECKING:
-    from samehand.answers import Run
+    from samehand.answers.run import Run
     from samehand.api import add, open_run, scan
-    from samehand.local import LocalEngine
-    from samehand.spark import SparkEngine
-    from samehand.style import compare
+    from samehand.engine.local import LocalEngine
+    from samehand.engine.spark import SparkEngine
+    from samehand.methods.style.noise import compare
 
 __version__ = "0.1.0"
 
@@ -54,11 +54,11 @@ __all__ = [
 ]
 
 _LATE = {
-    "LocalEngine": "samehand.local",
-    "Run": "samehand.answers",
-    "SparkEngine": "samehand.spark",
+    "LocalEngine": "samehand.engine.local",
+    "Run": "samehand.answers.run",
+    "SparkEngine": "samehand.engine.spark",
     "add": "samehand.api",
-    "compare": "samehand.style",
+    "compare": "samehand.methods.style.noise",
     "open_run": "samehand.api",
     "scan": "samehand.api",
 }

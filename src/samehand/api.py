@@ -3,14 +3,14 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from samehand.answers import Run
-from samehand.local import LocalEngine
-from samehand.page import Page
-from samehand.pipeline import Engine, run_add, run_scan
-from samehand.run import RunFolder
-from samehand.settings import Settings
+from samehand.answers.run import Run
+from samehand.base.page import Page
+from samehand.base.settings import Settings
+from samehand.engine.local import LocalEngine
+from samehand.engine.pipeline import Engine, run_add, run_scan
+from samehand.engine.tasks import Progress, Tell
 from samehand.sources import find_sources, plan_units, read_unit
-from samehand.tasks import Progress, Tell
+from samehand.store.folder import RunFolder
 
 
 def scan(

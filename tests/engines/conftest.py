@@ -64,7 +64,7 @@ def spark(spark_folder: Path) -> Iterator["SparkSession"]:
     """A session with two executors in processes of their own, stopped at the end."""
     if missing := missing_for_spark():
         pytest.skip(f"the Spark engine is not tested: {missing} is missing")
-    from samehand.spark import connect
+    from samehand.engine.spark import connect
 
     _write_home(spark_folder)
     with pytest.MonkeyPatch.context() as patch:

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from samehand.base.settings import Settings
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.sketches import count_filled
-from samehand.run import RunFolder
-from samehand.settings import Settings
-from samehand.style import style_schema
-from samehand.style_sketches import FINGERPRINTS
+from samehand.methods.style.noise import style_schema
+from samehand.methods.style.sketches import FINGERPRINTS
+from samehand.store.folder import RunFolder
 
 SETTINGS = Settings()
 

@@ -14,16 +14,16 @@ import pytest
 import samehand
 from engines.conftest import executors_of, kill_one_executor
 from engines.fingerprints import SETTINGS, planted, write_run
+from samehand.base.errors import RunError, SamehandError, UsageError
+from samehand.base.settings import Settings
 from samehand.demo import DemoFiles
-from samehand.errors import RunError, SamehandError, UsageError
-from samehand.grouping import SUPPORT_SAMPLE
-from samehand.local import LocalEngine
-from samehand.pipeline import Engine
-from samehand.run import RunFolder
-from samehand.settings import Settings
-from samehand.spark import SparkEngine
-from samehand.spark.session import configured
-from samehand.tasks import Progress
+from samehand.engine.local import LocalEngine
+from samehand.engine.pipeline import Engine
+from samehand.engine.spark import SparkEngine
+from samehand.engine.spark.session import configured
+from samehand.engine.tasks import Progress
+from samehand.grouping.forest import SUPPORT_SAMPLE
+from samehand.store.folder import RunFolder
 
 SPLIT = Settings(split_bytes=200_000)
 SIGNALS = ("style", "replica")
@@ -114,7 +114,7 @@ def test_a_scan(engine: Engine, demo: DemoFiles, expected: Path, tmp_path: Path)
 
 
 def test_crowded_buckets_worms_families_and_twins(engine: Engine, synthetic, monkeypatch) -> None:
-    monkeypatch.setattr("samehand.spark.components.FEW_LINKS", 0)  # rounds, however small the graph
+    monkeypatch.setattr("samehand.engine.spark.components.FEW_LINKS", 0)  # rounds, however small the graph
     folder, (wanted, counts) = synthetic
     with small_batches(engine):
         grouped, found = engine.group_styles(folder, SETTINGS, lambda _: None)

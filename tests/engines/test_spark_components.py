@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from samehand.spark.components import components, components_and_rounds
+from samehand.engine.spark.components import components, components_and_rounds
 
 CHAIN = 128
 APART = 1_000_000
@@ -85,7 +85,7 @@ def as_dict(found) -> dict[int, int]:
 
 
 def test_equal_to_union_find_in_a_logarithmic_number_of_rounds(spark, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("samehand.spark.components.FEW_LINKS", 0)
+    monkeypatch.setattr("samehand.engine.spark.components.FEW_LINKS", 0)
     edges = all_graphs()
     found, rounds = components_and_rounds(frame_of(spark, edges), scratch=tmp_path)
     assert as_dict(found) == by_union_find(edges)

@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from engines.conftest import executors_of, kill_one_executor
+from samehand.base.errors import RunWriteError, SamehandError, UsageError
+from samehand.base.settings import Settings
 from samehand.demo import DemoFiles
-from samehand.errors import RunWriteError, SamehandError, UsageError
-from samehand.local import LocalEngine
-from samehand.run import RunFolder
-from samehand.settings import Settings
+from samehand.engine.local import LocalEngine
+from samehand.engine.spark import SparkEngine, connect
+from samehand.engine.spark.remote import remote_inputs
+from samehand.engine.tasks import PAGES, Progress, Task, TaskOutcome
 from samehand.sources import Unit, find_sources, plan_units
-from samehand.spark import SparkEngine, connect
-from samehand.spark.remote import remote_inputs
-from samehand.tasks import PAGES, Progress, Task, TaskOutcome
+from samehand.store.folder import RunFolder
 
 SETTINGS = Settings(split_bytes=200_000)
 TABLES = ("pages", "rejects", "style/fingerprints")
@@ -72,7 +72,7 @@ def test_parts_and_outcomes_are_those_of_the_local_engine(spark, units, local, t
 
 
 def test_one_executor_killed_in_the_middle(spark, units, local, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("samehand.spark.reading._POLL_SECONDS", 0.02)
+    monkeypatch.setattr("samehand.engine.spark.reading._POLL_SECONDS", 0.02)
     copies = [dataclasses.replace(unit, number=unit.number + 100 * copy) for copy in range(5) for unit in units]
     folder = folder_in(tmp_path / "run")
     killed: list[int] = []

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engines.fingerprints import planted, write_run
-from samehand.errors import RunWriteError, SamehandError
-from samehand.grouping import cut, find_forest, join_equal, spanning_forest
-from samehand.ranking import group_rows
-from samehand.settings import Settings
-from samehand.sketches import Buckets
-from samehand.spark import stages
-from samehand.style_sketches import check_rule, probe_plan, searched
+from samehand.base.errors import RunWriteError, SamehandError
+from samehand.base.settings import Settings
+from samehand.engine.spark import stages
+from samehand.grouping.forest import cut, find_forest, join_equal, spanning_forest
+from samehand.grouping.sketches import Buckets
+from samehand.methods.style.clusters import group_rows
+from samehand.methods.style.sketches import check_rule, probe_plan, searched
 
 PRESETS = {"default": Settings(), "paper": Settings.preset("paper")}
 

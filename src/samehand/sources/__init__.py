@@ -16,18 +16,18 @@ in `samehand.sources.reasons`); nothing that is read raises an exception, loops,
 
 from collections.abc import Iterator
 
-from samehand.errors import InputError
-from samehand.page import Page
-from samehand.settings import Settings
+from samehand.base.errors import InputError
+from samehand.base.page import Page
+from samehand.base.settings import Settings
+from samehand.sources.archive.wacz import find_wacz_page, read_wacz
+from samehand.sources.archive.warc import find_warc_page, read_warc
 from samehand.sources.files import find_folder_page, find_html_page, read_folder, read_html
 from samehand.sources.find import find_sources
-from samehand.sources.mailboxes import find_mail, read_mail
+from samehand.sources.mail.mailboxes import find_mail, read_mail
 from samehand.sources.plan import plan_units
 from samehand.sources.reasons import UNREADABLE_FILE, reject, text_of
 from samehand.sources.tables import find_jsonl_page, find_parquet_page, read_jsonl, read_parquet
 from samehand.sources.unit import Outcome, Reading, Source, Unit
-from samehand.sources.wacz import find_wacz_page, read_wacz
-from samehand.sources.warc import find_warc_page, read_warc
 
 __all__ = ["Outcome", "Reading", "Source", "Unit", "find_sources", "plan_units", "read_page", "read_unit"]
 

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from samehand.settings import Settings
-from samehand.sources.body import (
+from samehand.base.settings import Settings
+from samehand.sources.http.body import (
     HTML,
     MAX_URL,
     SNIFF_BYTES,
@@ -20,7 +20,7 @@ from samehand.sources.body import (
     make_page,
     refuse,
 )
-from samehand.sources.charset import to_ascii_compatible
+from samehand.sources.http.charset import to_ascii_compatible
 from samehand.sources.reasons import NOT_HTML, READER_ERROR, SYMLINK, UNREADABLE_FILE, text_of
 from samehand.sources.unit import Outcome, Reading, Source, Unit, clean_name
 

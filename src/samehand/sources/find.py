@@ -14,16 +14,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from samehand.errors import UsageError
-from samehand.page import Reject
+from samehand.base.errors import UsageError
+from samehand.base.page import Reject
+from samehand.sources.archive.frames import codec_for
+from samehand.sources.archive.heads import ARC, WARC
+from samehand.sources.archive.members import Codec, MemberError
+from samehand.sources.archive.wacz import is_wacz
+from samehand.sources.archive.warc import open_archive
 from samehand.sources.files import HTML_ENDINGS, is_html, top_level
-from samehand.sources.frames import codec_for
-from samehand.sources.heads import ARC, WARC
-from samehand.sources.members import Codec, MemberError
 from samehand.sources.reasons import EMPTY_FILE, UNKNOWN_FORMAT, UNREADABLE_FILE, reject, text_of
 from samehand.sources.unit import Source, clean_name
-from samehand.sources.wacz import is_wacz
-from samehand.sources.warc import open_archive
 
 STANDARD_INPUT: Final = "-"
 _LOOK = 64 << 10

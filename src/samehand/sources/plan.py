@@ -3,11 +3,11 @@
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from samehand.sources.archive.members import GzipCodec, MemberError
+from samehand.sources.archive.warc import form_of, open_archive
 from samehand.sources.files import FOLDER_UNIT, top_level
-from samehand.sources.members import GzipCodec, MemberError
 from samehand.sources.tables import row_groups, unpacked
 from samehand.sources.unit import Source, Unit
-from samehand.sources.warc import form_of, open_archive
 
 
 def plan_units(sources: Sequence[Source], split_bytes: int) -> list[Unit]:

@@ -33,7 +33,7 @@ merely no page.
 
 from typing import Final
 
-from samehand.page import Reject
+from samehand.base.page import Reject
 
 HTTP_STATUS: Final = "http_status"
 NOT_HTML: Final = "not_html"

@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from samehand.settings import Settings
-from samehand.sources.body import HTML, Media, Origin, bounded_url, make_page, refuse
-from samehand.sources.frames import codec_for
-from samehand.sources.members import STEP, MemberError, MemberStream
+from samehand.base.settings import Settings
+from samehand.sources.archive.frames import codec_for
+from samehand.sources.archive.members import STEP, MemberError, MemberStream
+from samehand.sources.http.body import HTML, Media, Origin, bounded_url, make_page, refuse
 from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, READER_ERROR, reject, text_of
 from samehand.sources.unit import Outcome, Reading, Source, Unit
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from samehand.page import Page, Reject
+from samehand.base.page import Page, Reject
 
 Outcome = Page | Reject
 

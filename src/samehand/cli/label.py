@@ -1,0 +1,179 @@
+"""The command that labels sites by hand, with few looks."""
+
+import csv
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from samehand.base.errors import InputError, SamehandError, UsageError
+from samehand.cli.common import neutral, open_run, say, setting_options
+
+if TYPE_CHECKING:
+    from samehand.methods.sites.judge import SiteLabelling
+    from samehand.methods.sites.labelling import AnswerFile, Question
+
+FIRST_WORDS = 40
+QUIT, SKIP, UNDO = "q", "s", "u"
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.option("--answers", type=click.Path(dir_okay=False), default=None, help="File of answers, old or new.")
+@lambda command: setting_options(command, "labels")
+def label(run: str, answers: str | None, label_seed: int | None) -> None:
+    """Label the sites of RUN by hand with few looks: two of a cluster that agree label all of it.
+
+    Asks in the terminal. --answers is the file answers are kept in, RUN/providers/labels.csv unless given; or one with
+    a column label and one of page_id, url and domain, that questions are answered from. Run again, it goes on where
+    it was.
+    """
+    from samehand.methods.sites.judge import ANSWERS, label_sites, save_labels
+    from samehand.methods.sites.labelling import AnswerFile
+    from samehand.store.folder import RunFolder
+
+    folder = RunFolder.open(run)
+    settings = folder.settings()
+    if label_seed is not None:
+        settings = dataclasses.replace(settings, label_seed=label_seed)
+    sites = label_sites(folder, seed=settings.label_seed)
+    is_known = answers is not None and _is_known(Path(answers))
+    kept = folder.path / ANSWERS if answers is None or is_known else Path(answers)
+    with AnswerFile(kept, sites.labelling) as file:
+        if file.cut_off:
+            say(f"The last line of {kept} was not whole and is cut off.")
+        _take_answers(run, sites, file, Path(answers) if answers is not None and is_known else None)
+    path = save_labels(folder, sites.labelling)
+    counts = sites.labelling.counts()
+    say(
+        f"{counts.pages - counts.open:,} of {counts.pages:,} sites have a label after {counts.looks:,} looks "
+        f"({counts.identical:,} as identical, {counts.by_group:,} by their cluster); "
+        f"clusters disagreed {counts.disagreements:,} times."
+    )
+    say(f"Answers are in {kept}, labels in {path}.")
+
+
+def _is_known(path: Path) -> bool:
+    """Whether a file has answers in columns of its own, not those that we append to."""
+    from samehand.methods.sites.labelling import ANSWER_COLUMNS
+
+    try:
+        with path.open("rb") as file:
+            first = file.readline(1 << 16).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").strip()
+    except FileNotFoundError:
+        if not _is_terminal():
+            raise InputError(f"{path} is not there: check the path, or answer in a terminal to begin it.") from None
+        return False
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}). Check the path of the answers.") from None
+    return bool(first) and first != ",".join(ANSWER_COLUMNS)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _take_answers(run: str, sites: "SiteLabelling", file: "AnswerFile", known: Path | None) -> None:
+    """From a file, from people, or from nobody: then the questions are printed."""
+    from samehand.methods.sites.labelling import KnownAnswers, drive
+
+    if known is not None:
+        answers = KnownAnswers.read(known)
+        if answers.conflicts:
+            say(f"{answers.conflicts} answers in {known} were given twice, differently: the last counts.")
+        unanswered = drive(sites.labelling, answers, answer=file.answer)
+    elif _is_terminal():
+        _ask_people(run, sites, file)
+        return
+    else:
+        unanswered = drive(sites.labelling, KnownAnswers([]), answer=file.answer)
+    _print_questions(sites, unanswered)
+
+
+def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> None:
+    """The pages that come next, as a file that needs labels alone: two of each cluster, identical ones once."""
+    from samehand.methods.sites.labelling import FIRST_LOOKS, NO_GROUP
+
+    if not questions:
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["page_id", "cluster", "address", "label"])
+    looks: dict[int, set[str]] = {}
+    for question in questions:
+        seen = looks.setdefault(question.group, set()) if question.group != NO_GROUP else set()
+        digest = sites.digests[question.page_id]
+        if len(seen) < FIRST_LOOKS and digest not in seen:
+            seen.add(digest)
+            group = "" if question.group == NO_GROUP else question.group
+            writer.writerow([question.page_id, group, _cell(question.url), ""])
+    say("These are open: fill in the labels and give the file with --answers FILE, or answer in a terminal.")
+
+
+def _cell(url: str) -> str:
+    """A URL that no spreadsheet takes for a formula and no terminal for a command."""
+    shown = neutral(url)
+    return "'" + shown if shown.startswith(("=", "+", "-", "@")) else shown
+
+
+def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
+    """Shows one page after the other until there is none left or somebody has had enough."""
+    cards = _Cards(run)
+    click.echo(
+        f"Give each page a label, such as spam or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
+    )
+    while question := sites.labelling.ask():
+        click.echo(cards.of(question))
+        try:
+            said = click.prompt("label", prompt_suffix="> ").strip()
+        except click.exceptions.Abort:
+            click.echo()
+            return
+        if said == QUIT:
+            return
+        if said == SKIP:
+            sites.labelling.skip(question.page_id)
+        elif said == UNDO:
+            undone = file.undo()
+            click.echo("There is nothing to undo." if undone is None else f"Undone: page {undone}.")
+        else:
+            try:
+                file.answer(question, said)
+            except UsageError as error:
+                click.echo(neutral(str(error)))
+    click.echo("All pages have a label or were skipped.")
+
+
+class _Cards:
+    """What people see of a page; no verdict, which would tell them what to say."""
+
+    def __init__(self, run: str) -> None:
+        self._run = open_run(run)
+        self._charsets = self._run.pages(["content_charset"]).column("content_charset")
+
+    def of(self, question: "Question") -> str:
+        """Address, title, size and first words."""
+        from samehand.html import visible_text
+        from samehand.sources.http.charset import as_utf8
+
+        lines = ["", question.url]
+        try:
+            charset = self._charsets[self._run.row_of(question.page_id)].as_py()
+            content = as_utf8(self._run.content(question.page_id), charset)
+        except (SamehandError, OSError):
+            lines.append("(the page cannot be read again: its input has gone)")
+        else:
+            words = visible_text(content).split()
+            lines += [f"title: {_title(content)}", f"{len(content):,} bytes, {len(words):,} words"]
+            lines.append(" ".join(words[:FIRST_WORDS])[:400])
+        return "\n".join(neutral(line) for line in lines)
+
+
+def _title(content: bytes) -> str:
+    import numpy as np
+
+    from samehand.html import parse_pages
+
+    found = parse_pages(np.frombuffer(content, np.uint8), np.array([0, len(content)]))
+    return " ".join(found.titles.tobytes().decode("utf-8", "replace").split())[:200]

@@ -1,0 +1,298 @@
+"""The commands of language: train a model, score texts, find markers, generate fakes, ARPA; and the fakes of a run."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from samehand.base.errors import InputError, UsageError
+from samehand.base.settings import PROFILES, Settings
+from samehand.cli.common import DAMAGED, format_options, neutral, open_run, print_rows, say
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from samehand.methods.language.model import Model
+
+KINDS = ("pw5", "pw10", "ws10", "ws25", "ws50", "lm2", "lm3", "lm4")
+SCORE_COLUMNS = {
+    "input": "input",
+    "words": "words",
+    "fake": "fake",
+    "verdict": "verdict",
+    "perplexity3": "perplexity",
+    "relative_entropy3": "entropy3",
+    "relative_entropy4": "entropy4",
+    "known_histories3": "known",
+    "reason": "reason",
+}
+FAKE_COLUMNS = {"fake": "fake", "verdict": "verdict", "words": "words", "url": "url", "reason": "reason"}
+HOST_COLUMNS = {
+    "fake_pages": "fake",
+    "judged": "judged",
+    "pages": "pages",
+    "mean_fake": "mean",
+    "hosts": "hosts",
+    "cluster_id": "cluster",
+    "host": "host",
+    "example": "example",
+}
+_profile_option = click.option(
+    "--profile", type=click.Choice(PROFILES), default="web", show_default=True, help="What the inputs hold."
+)
+_model_argument = click.argument("model", type=click.Path(dir_okay=False))
+
+
+@click.group()
+def language() -> None:
+    """Models of a language: train, score, compare and play the spammer."""
+
+
+@language.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The file to write.")
+@click.option("--order", type=click.IntRange(1, 5), default=4, show_default=True, help="Words of the longest n-grams.")
+@click.option("--cutoffs", default="1", show_default=True, help="Least counts of n-grams by order, such as 1,1,2,2.")
+@click.option("--prune", type=float, default=0.0, help="Leave out n-grams that change perplexity less, such as 1e-8.")
+@click.option("--vocabulary", default="", help="The commonest so many words, or a file of words.  [default: all]")
+@click.option("--lower", is_flag=True, help="Make no difference between A and a: better for web pages.")
+@click.option("--compact", is_flag=True, help="Round logarithms to 256 steps: a third of the size.")
+@click.option("--memory", type=click.IntRange(min=1), default=1024, show_default=True, help="Megabytes to sort in.")
+@_profile_option
+def train(inputs: tuple[str, ...], out: str, profile: str, **options: Any) -> None:
+    """Train a model on INPUTS: text files, JSONL, WARC and whatever else a scan reads, or a folder of Web 1T counts.
+
+    Counting may be larger than memory. What is sorted waits in OUT.counting: killed and run again, it goes on.
+    """
+    from samehand.methods.language.training import TrainingRule, train_model
+    from samehand.store.folder import writing
+
+    words = options["vocabulary"]
+    rule = TrainingRule(
+        order=options["order"],
+        cutoffs=_numbers(options["cutoffs"]),
+        prune=options["prune"],
+        **({"most_words": int(words)} if words.isdigit() else {"words": words}),
+        is_lower=options["lower"],
+        is_compact=options["compact"],
+        memory_bytes=options["memory"] << 20,
+    )
+    with writing(Path(out).parent):
+        model = train_model(inputs, out, rule=rule, settings=Settings(profile=profile), tell=say)
+    click.echo(f"{out}: {_described(model)}")
+
+
+def _numbers(given: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(number) for number in given.split(","))
+    except ValueError:
+        raise UsageError(f"--cutoffs is {given!r}: give a number for each order, such as 1,1,2,2.") from None
+
+
+def _described(model: "Model") -> str:
+    sizes = ", ".join(
+        f"{last - first}" for first, last in zip(model.trie.levels[:-1], model.trie.levels[1:], strict=True)
+    )
+    return f"order {model.order}, n-grams by order: {sizes}"
+
+
+@language.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--model", default="", help="A model of your own, with its .detector beside it if it has one.")
+@click.option("--threads", type=click.IntRange(min=1), default=None, help="Threads.  [default: one per core]")
+@_profile_option
+@format_options
+def score(inputs: tuple[str, ...], model: str, threads: int | None, profile: str, form: str, top: int | None) -> int:
+    """Score INPUTS: text files, HTML pages, JSONL, WARC files, folders. A line for each text, with its verdict.
+
+    "fake" is a probability if one text in ten is a fake. Texts that are too short, or in a language that the model does
+    not know, get none.
+    """
+    from samehand.methods.language.detector import SHIPPED_MODEL
+    from samehand.methods.language.reference import open_judge
+    from samehand.methods.language.texts import UNREADABLE, judge_inputs
+
+    judged = judge_inputs(
+        inputs,
+        open_judge(Path(model or SHIPPED_MODEL)),
+        settings=Settings(profile=profile),
+        threads=threads or os.cpu_count() or 1,
+    )
+    verdicts: list[str] = []
+    rows: list[dict[str, Any]] = []
+    for found in judged:
+        verdicts.append(found.judgement.verdict)
+        row = _score_row(found.name, found.judgement)
+        if form != "jsonl":
+            rows.append(row)
+        elif not top or len(verdicts) <= top:
+            click.echo(json.dumps(row, ensure_ascii=False))
+    if form != "jsonl":
+        print_rows(_score_table(rows), form, top, columns=SCORE_COLUMNS)
+        if form == "table" and len(rows) == 1:
+            click.echo("".join(neutral(f"  {reason}") + "\n" for reason in rows[0]["reasons"]), nl=False)
+    unreadable = verdicts.count(UNREADABLE)
+    if unreadable and unreadable == len(verdicts):
+        raise InputError("None of the inputs can be read: give text files (.txt), HTML pages, JSONL or WARC files.")
+    return DAMAGED if unreadable else 0
+
+
+def _score_row(name: str, judgement: Any) -> dict[str, Any]:
+    import dataclasses
+
+    row = dataclasses.asdict(judgement)
+    row = {key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()}
+    return {"input": name, **row, "reasons": list(judgement.reasons)}
+
+
+def _score_table(rows: list[dict[str, Any]]) -> "pa.Table":
+    import pyarrow as pa
+
+    from samehand.methods.language.signal import JUDGEMENT_FIELDS
+
+    schema = pa.schema([pa.field("input", pa.string()), *JUDGEMENT_FIELDS])
+    return _with_reason(pa.Table.from_pylist(rows, schema=schema))
+
+
+def _with_reason(table: "pa.Table") -> "pa.Table":
+    """The first of the reasons as a column of its own."""
+    import pyarrow as pa
+
+    firsts = [reasons[0] if reasons else None for reasons in table.column("reasons").to_pylist()]
+    return table.append_column("reason", pa.array(firsts, pa.string()))
+
+
+@language.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--against", required=True, type=click.Path(dir_okay=False), help="The model to compare with.")
+@click.option("--least-texts", type=click.IntRange(min=1), default=2, show_default=True, help="Texts a marker is in.")
+@click.option("--rarer", type=float, default=0.0, help="Most of its rate here that a marker may have there.")
+@_profile_option
+@format_options
+def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any) -> None:
+    """The n-grams typical of INPUTS and absent from the text of a model, the surest first."""
+    import pyarrow as pa
+
+    from samehand.methods.language.markers import MarkerRule
+    from samehand.methods.language.model import Model
+    from samehand.methods.language.texts import markers_against
+
+    model = Model.open(against)
+    orders = tuple(order for order in (2, 3, 4) if order <= model.order)
+    most = 100 if options["top"] is None else options["top"] or 10_000
+    rule = MarkerRule(orders=orders or (1,), least_texts=options["least_texts"], rarer=options["rarer"], most=most)
+    named, found = markers_against(inputs, model, rule=rule, settings=Settings(profile=profile))
+    kinds = (pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.float64())
+    names = ("ngram", "count", "texts", "reference_count", "score")
+    columns = [[getattr(marker, name) for marker in named] for name in names]
+    table = pa.table([pa.array(*column) for column in zip(columns, kinds, strict=True)], names=list(names))
+    shown = {"score": "score", "count": "count", "texts": "texts", "reference_count": "there", "ngram": "n-gram"}
+    print_rows(table, options["form"], options["top"], columns=shown)
+    shares = ", ".join(f"{share:.0%} of {order}-grams" for order, share in found.absent.items())
+    say(f"Of what stands twice here the model does not hold {shares}.")
+
+
+@language.command()
+@click.argument("model", required=False, type=click.Path(dir_okay=False))
+@click.option("--kind", type=click.Choice(KINDS), required=True, help="Patchworks, stuffed text, Markov chains.")
+@click.option("--words", type=click.IntRange(1, 10_000_000), default=500, show_default=True, help="Length of the text.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Another seed, another text.")
+@click.option("--text", "texts", multiple=True, help="Make it of this text instead of a model; may be given again.")
+def generate(model: str | None, kind: str, words: int, seed: int, texts: tuple[str, ...]) -> None:
+    """Generate a fake: lm2, lm3 and lm4 from a MODEL (the shipped one when none is named), every kind from a text."""
+    from samehand.methods.language.detector import SHIPPED_MODEL
+    from samehand.methods.language.model import Model
+    from samehand.methods.language.texts import generate_from_model, generate_from_text
+
+    if texts:
+        made = generate_from_text(kind, texts, words=words, seed=seed, settings=Settings())
+    else:
+        made = generate_from_model(kind, Model.open(model or SHIPPED_MODEL), words=words, seed=seed)
+    for line in made.splitlines():
+        click.echo(neutral(line))
+
+
+@language.command()
+@_model_argument
+@click.option("--arpa", is_flag=True, help="As an ARPA file, which every other tool reads; the only form there is.")
+@click.option("-o", "--out", default=None, type=click.Path(dir_okay=False), help="[default: MODEL with .arpa]")
+def export(model: str, arpa: bool, out: str | None) -> None:
+    """Export MODEL as an ARPA file, packed where its name ends in .gz."""
+    from samehand.methods.language.arpa import write_arpa
+    from samehand.methods.language.model import Model
+    from samehand.store.folder import writing
+
+    del arpa  # said for clearness; there is no other form
+    target = Path(out) if out else Path(model).with_suffix(".arpa")
+    opened = Model.open(model)
+    with writing(target.parent):
+        write_arpa(opened, target)
+    click.echo(f"{target}: {_described(opened)}")
+
+
+@language.command("import")
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The model to write.")
+def import_arpa(file: str, out: str) -> None:
+    """Import an ARPA FILE, plain or packed. It has no counts: perplexity can be had of it, relative entropy cannot."""
+    from samehand.methods.language.arpa import read_arpa
+    from samehand.store.folder import writing
+
+    model = read_arpa(file)
+    with writing(Path(out).parent):
+        model.save(out)
+    click.echo(f"{out}: {_described(model)}")
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.option("--model", default=None, type=click.Path(exists=True, dir_okay=False), help="Instead of the run's own.")
+@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@click.option("--hosts", is_flag=True, help="Hosts, with how many of their pages are fake.")
+@click.option("--clusters", is_flag=True, help="Style clusters, likewise.")
+@format_options
+@click.pass_context
+def fake(context: click.Context, /, run: str, **options: Any) -> int:
+    """Every page of RUN by how likely no person wrote its text, the worst first.
+
+    Pages that are not scored yet are scored. Pages with too little text, and pages in a language that the model does
+    not know, have no score and come last.
+    """
+    from samehand.cli.progress import ProgressDisplay
+    from samehand.methods.language import scores as scores
+
+    if options["hosts"] and options["clusters"]:
+        raise UsageError("Hosts and clusters are two lists: ask for one of them.")
+    with ProgressDisplay(**context.obj) as progress:
+        _score_run(run, options["model"], options["workers"], progress)
+    opened = open_run(run)
+    if options["hosts"] or options["clusters"]:
+        sums = scores.sums_by_host if options["hosts"] else scores.sums_by_cluster
+        print_rows(sums(opened.folder), options["form"], options["top"], columns=HOST_COLUMNS)
+    else:
+        table = scores.worst_first(opened.folder)
+        table = _with_reason(table) if options["form"] == "table" else table
+        print_rows(table, options["form"], options["top"], columns=FAKE_COLUMNS)
+    facts = (opened.folder.marker("language") or {}).get("facts", {})
+    say(", ".join(f"{number} {verdict}" for verdict, number in facts.get("verdicts", {}).items()) + ".")
+    if facts.get("texts_cut"):
+        say(f"{facts['texts_cut']} texts were judged by their beginning (see --max-text-bytes).")
+    return DAMAGED if opened.manifest["stages"].get("read", {}).get("damaged") else 0
+
+
+def _score_run(run: str, model: str | None, workers: int | None, progress: Any) -> None:
+    from samehand.engine.local import LocalEngine
+    from samehand.engine.pipeline import add_signal
+    from samehand.methods.language.reference import open_judge
+    from samehand.store.folder import RunFolder
+
+    folder = RunFolder.open(run)
+    settings = folder.settings()
+    if model is not None:
+        open_judge(Path(model))  # a file that is none is refused before the run is told of it
+        settings = Settings.from_dict(settings.as_dict() | {"language_model": str(Path(model).resolve())})
+        public = {name: value for name, value in settings.as_dict().items() if name != "key"}
+        folder.save_manifest(folder.manifest() | {"settings": public})
+    add_signal(folder, "language", settings=settings, engine=LocalEngine(workers), tell=progress)

@@ -1,0 +1,135 @@
+"""The commands of near replicas: learn a lexicon, find replicas in a run or in mail, match a stream with prototypes."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from samehand.base.errors import UsageError
+from samehand.base.settings import PROFILES, Settings
+from samehand.cli.common import DAMAGED, format_options, neutral, open_run, print_rows, say
+
+GROUP_COLUMNS = {
+    "group_id": "group",
+    "documents": "documents",
+    "hosts": "hosts",
+    "domains": "domains",
+    "weakest_cosine": "weakest",
+    "mean_cosine": "mean",
+    "centre_url": "centre",
+}
+_profile_option = click.option(
+    "--profile", type=click.Choice(PROFILES), default="web", show_default=True, help="What the inputs hold."
+)
+
+
+@click.group()
+def lexicon() -> None:
+    """The words that near replicas are judged by."""
+
+
+@lexicon.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The file to write.")
+@_profile_option
+@click.option("--low", type=float, default=0.2, show_default=True, help="Least nidf of a word: 0 is in every document.")
+@click.option("--high", type=float, default=None, help="Highest nidf.  [default: 0.8; mail: 0.3]")
+def learn(inputs: tuple[str, ...], out: str, profile: str, low: float, high: float | None) -> None:
+    """Learn a lexicon from INPUTS: a run folder, text files (.txt), whatever a scan reads, or mail."""
+    from samehand.methods.replica.match import learn_lexicon
+
+    ends = {"web": 0.8, "mail": 0.3}
+    learned = learn_lexicon(inputs, profile=profile, low=low, high=ends[profile] if high is None else high)
+    learned.save(out)
+    first, end = learned.primary()
+    click.echo(f"{learned.documents} documents, {end - first} words with nidf {learned.low} to {learned.high}")
+    click.echo("typical: " + neutral(" ".join(learned.typical())))
+    for name, count in learned.learning.items():
+        say(f"{name}: {count}")
+
+
+@click.command()
+@click.argument("target")
+@click.option("-o", "--out", default=None, type=click.Path(file_okay=False), help="Run folder, where TARGET is none.")
+@click.option(
+    "--lexicon", "lexicon_path", type=click.Path(exists=True), default=None, help="Instead of the shipped one."
+)
+@click.option("-K", "lexicons", type=click.IntRange(0, 30), default=10, show_default=True, help="Randomised lexicons.")
+@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@click.option("--members", is_flag=True, help="Every grouped document with its group, instead of the groups.")
+@click.option("--group", type=int, default=None, help="One group: its documents, and the words they do not share.")
+@_profile_option
+@format_options
+@click.pass_context
+def replicas(context: click.Context, /, target: str, out: str | None, **options: Any) -> int:
+    """Near-replica groups of TARGET, a run folder; or of mail or a crawl, with -o RUN.
+
+    Documents are near replicas when they agree on any of K + 1 signatures and the cosine of their words is 0.8 and
+    more. Run again, it does only what is missing.
+    """
+    from samehand.cli.progress import ProgressDisplay
+    from samehand.methods.replica.match import compute_replicas
+
+    with ProgressDisplay(**context.obj) as progress:
+        path = compute_replicas(
+            target,
+            out,
+            settings=Settings(
+                profile=options["profile"],
+                lexicons=options["lexicons"],
+                lexicon=str(Path(options["lexicon_path"]).resolve()) if options["lexicon_path"] else "",
+            ),
+            workers=options["workers"],
+            progress=progress,
+        )
+    run = open_run(str(path))
+    if options["group"] is not None:
+        _print_group(run, options["group"], options["form"], options["top"])
+    elif options["members"]:
+        print_rows(run.replica_members(), options["form"], options["top"])
+    else:
+        print_rows(run.replicas(), options["form"], options["top"], columns=GROUP_COLUMNS)
+    facts = run.folder.marker("replica")
+    if facts is not None:
+        statuses = ", ".join(f"{count} {status}" for status, count in facts["facts"]["statuses"].items())
+        say(f"{facts['facts']['groups']} groups of {facts['facts']['grouped_documents']} documents; {statuses}.")
+        if facts["facts"]["markup_capped"]:
+            say(f"{facts['facts']['markup_capped']} pages hit a limit of their markup (see --max-tokens and its like).")
+    return DAMAGED if run.manifest["stages"].get("read", {}).get("damaged") else 0
+
+
+def _print_group(run: Any, group: int, form: str, top: int | None) -> None:
+    members = run.replica_members(group)
+    if form == "table":
+        words = run.shared_words(members)
+        click.echo(f"group {group}: {members.num_rows} documents; all share {len(words.shared)} words with the centre")
+        click.echo(neutral("shared: " + " ".join(words.shared[:20])))
+        click.echo(neutral("only in the centre: " + " ".join(words.left_only[:20])))
+        click.echo(neutral("only in the farthest: " + " ".join(words.right_only[:20])) + "\n")
+    print_rows(members, form, top, columns={"cosine": "cosine", "lexicon": "lexicon", "url": "url"})
+
+
+@click.command()
+@click.option("--prototypes", required=True, type=click.Path(exists=True), help="Known mail: a folder, mbox or .eml.")
+@click.option(
+    "--lexicon", "lexicon_path", type=click.Path(exists=True), default=None, help="Instead of the shipped one."
+)
+@click.option("-K", "lexicons", type=click.IntRange(0, 30), default=10, show_default=True, help="Randomised lexicons.")
+@click.option("--format", "form", type=click.Choice(("csv", "jsonl")), default="csv", show_default=True)
+def match(prototypes: str, lexicon_path: str | None, lexicons: int, form: str) -> None:
+    """Match mail from standard input with known PROTOTYPES: a line for each message, as it comes.
+
+    Says which prototype is nearest, by which of the K + 1 signatures (0 is the original lexicon, -1 all words), and
+    the cosine of their words; nothing of these where none matches.
+    """
+    from samehand.methods.replica.match import matched_stream
+
+    if sys.stdin.isatty():
+        raise UsageError("match reads mail from standard input: samehand match --prototypes known/ < stream.mbox")
+    path = Path(lexicon_path) if lexicon_path else None
+    for line in matched_stream(
+        prototypes, sys.stdin.buffer, lexicon=path, settings=Settings(lexicons=lexicons), form=form
+    ):
+        sys.stdout.write(line)
+        sys.stdout.flush()

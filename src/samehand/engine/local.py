@@ -1,0 +1,189 @@
+"""The local engine: worker processes on this machine, one task at a time each.
+
+A worker that dies (killed, out of memory, crashed in a native library) takes only its task with it: the task is
+tried once more by a fresh worker and then given up, counted and reported; everything else goes on.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from samehand.base.errors import RunWriteError, SamehandError, SettingsError
+from samehand.base.settings import Settings
+from samehand.engine import tasks as running
+from samehand.engine.pipeline import Plan, plan_inputs
+from samehand.engine.tasks import Progress, Task, TaskOutcome, Tell
+from samehand.grouping.forest import CheckCounts, find_forest
+from samehand.methods.style.clusters import Grouped, group_rows
+from samehand.methods.style.sketches import check_rule, probe_plan, searched
+from samehand.store.folder import RunFolder
+
+WORKER = (sys.executable, "-m", "samehand.engine.worker")
+TRIES = 2
+"""How often a task whose worker died is tried in all."""
+
+
+class LocalEngine:
+    """Runs the stages on this machine. One worker, or one task, needs no second process."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers if workers is not None else os.cpu_count() or 1
+        if self._workers < 1:
+            raise SettingsError(f"workers is {workers}: choose 1 or more.")
+
+    def plan(self, inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
+        """Finds what the inputs are and cuts it into units of work."""
+        return plan_inputs(inputs, spool, settings)
+
+    def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
+        """Runs `process_task` on each task."""
+        workers = min(self._workers, len(tasks))
+        if workers > 1:
+            yield from _Pool(folder, settings, tell).run(tasks, workers)
+            return
+        for task in tasks:
+            yield _run_here(folder, task, settings, tell)
+
+    def group_styles(self, folder: RunFolder, settings: Settings, tell: Tell) -> tuple[Grouped, CheckCounts]:
+        """Searches for edges with one thread per worker."""
+
+        def told(done: int, total: int) -> None:
+            tell(Progress("group", done=done, total=total))
+
+        with searched(folder, settings, probe_plan(settings)) as (sketches, buckets):
+            forest, counts = find_forest(
+                sketches, buckets, rule=check_rule(settings), threads=self._workers, progress=told
+            )
+        return group_rows(sketches, sketches.page_ids, forest, settings), counts
+
+
+def _run_here(folder: RunFolder, task: Task, settings: Settings, tell: Tell) -> TaskOutcome:
+    try:
+        return TaskOutcome(task, running.process_task(folder, task, settings, tell))
+    except RunWriteError:
+        raise
+    except SamehandError as error:
+        return TaskOutcome(task, failure=str(error))
+
+
+class _Worker:
+    """One worker process and the task it is at."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        self.process = subprocess.Popen(
+            WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
+        )
+        self.task: Task | None = None
+        self._heard = b""
+
+    def give(self, task: Task, common: dict[str, Any]) -> None:
+        """Hands over a task. A worker that is dead already is noticed when its output ends."""
+        self.task = task
+        request = json.dumps({**common, "unit": task.unit.as_dict(), "wanted": task.wanted}) + "\n"
+        with contextlib.suppress(BrokenPipeError):
+            self.stdin.write(request.encode())
+
+    def hear(self) -> list[tuple[str, Any]] | None:
+        """The messages that have come in; None when the worker's output has ended."""
+        chunk = os.read(self.stdout.fileno(), 1 << 16)
+        if not chunk:
+            return None
+        *lines, self._heard = (self._heard + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def stop(self) -> int:
+        """Ends the process and returns its exit code, negative for a signal."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        code = self.process.wait()
+        for stream in (self.stdin, self.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+        return code
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        return cast(IO[bytes], self.process.stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        return cast(IO[bytes], self.process.stdout)
+
+
+class _Pool:
+    """Keeps workers busy, replaces those that die, and passes on what they say."""
+
+    def __init__(self, folder: RunFolder, settings: Settings, tell: Tell) -> None:
+        self._common = {"folder": str(folder.path.resolve()), "settings": settings.as_dict()}
+        self._tell = tell
+        self._waiting: deque[tuple[Task, int]] = deque()
+        self._tries: dict[int, int] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def run(self, tasks: Sequence[Task], workers: int) -> Iterator[TaskOutcome]:
+        self._waiting = deque((task, 1) for task in tasks)
+        try:
+            for _ in range(workers):
+                self._start()
+            while self._selector.get_map():
+                for key, _ in self._selector.select():
+                    yield from self._listen(key.data)
+        finally:
+            for key in list(self._selector.get_map().values()):
+                key.data.stop()
+            self._selector.close()
+
+    def _start(self) -> None:
+        """Starts a worker on the next task, if there is one."""
+        if self._waiting:
+            worker = _Worker()
+            self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
+            self._give_next(worker)
+
+    def _give_next(self, worker: _Worker) -> None:
+        if not self._waiting:
+            self._dismiss(worker)
+            return
+        task, tried = self._waiting.popleft()
+        self._tries[task.unit.number] = tried
+        worker.give(task, self._common)
+
+    def _listen(self, worker: _Worker) -> Iterator[TaskOutcome]:
+        messages = worker.hear()
+        if worker.task is None:
+            return
+        if messages is None:
+            yield from self._bury(worker, worker.task)
+            return
+        for kind, content in messages:
+            if kind == "progress":
+                self._tell(Progress(**content))
+            elif kind == "cannot_write":
+                raise RunWriteError(content)
+            else:
+                task = worker.task
+                self._give_next(worker)
+                yield TaskOutcome(task, content) if kind == "done" else TaskOutcome(task, failure=content)
+
+    def _dismiss(self, worker: _Worker) -> int:
+        self._selector.unregister(worker.stdout)
+        return worker.stop()
+
+    def _bury(self, worker: _Worker, task: Task) -> Iterator[TaskOutcome]:
+        """A worker died: its task is tried again by a fresh one, or given up."""
+        code = self._dismiss(worker)
+        tried = self._tries[task.unit.number]
+        if tried < TRIES:
+            self._waiting.appendleft((task, tried + 1))
+        else:
+            what = f"signal {-code}" if code < 0 else f"exit code {code}"
+            yield TaskOutcome(task, failure=f"the worker reading it died {TRIES} times ({what})")
+        self._start()

@@ -1,0 +1,52 @@
+"""The Spark engine: the same stage functions as the local engine's, in the executors of a Spark cluster.
+
+Executors and driver share the run folder (one machine, NFS or the like). Whatever a task writes is there whole or not
+at all, so Spark may run a task again, or twice at once, and nothing changes. Inputs may be on other file systems
+(hdfs://, s3a:// and whatever else Spark reads).
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from samehand.base.errors import UsageError
+from samehand.base.settings import Settings
+from samehand.engine.pipeline import Plan, plan_inputs
+from samehand.engine.spark.grouping import group_on_spark
+from samehand.engine.spark.reading import read_tasks
+from samehand.engine.spark.remote import is_remote, remote_inputs
+from samehand.engine.spark.session import connect
+from samehand.engine.tasks import Task, TaskOutcome, Tell
+from samehand.grouping.forest import CheckCounts
+from samehand.methods.style.clusters import Grouped
+from samehand.store.folder import RunFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["SparkEngine", "connect"]
+
+
+class SparkEngine:
+    """Runs the stages in the executors of a Spark session."""
+
+    def __init__(self, session: "SparkSession") -> None:
+        self.session = session
+
+    def plan(self, inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
+        """Finds what the inputs are and cuts it into units of work: paths as everywhere, or URIs of any file system."""
+        far = [given for given in inputs if is_remote(given)]
+        if not far:
+            return plan_inputs(inputs, spool, settings)
+        if len(far) < len(inputs):
+            near = next(given for given in inputs if not is_remote(given))
+            raise UsageError(f"{far[0]} is a URI and {near} a path: give all inputs as URIs (file:///...), or none.")
+        return Plan(*remote_inputs(self.session, inputs, settings=settings))
+
+    def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
+        """Runs `process_task` on each task, the largest first."""
+        return read_tasks(self.session, folder, tasks, settings=settings, tell=tell)
+
+    def group_styles(self, folder: RunFolder, settings: Settings, tell: Tell) -> tuple[Grouped, CheckCounts]:
+        """Searches for edges by shuffles, and makes families and clusters of them a component at a time."""
+        return group_on_spark(self.session, folder, settings=settings, tell=tell)

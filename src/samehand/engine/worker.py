@@ -1,0 +1,79 @@
+"""A worker process of the local engine: `python -m samehand.engine.worker`.
+
+It speaks JSON lines: units of work come in on standard input, progress and outcomes go out on standard output. No
+pickle, and no need for the caller to guard its main module. A worker whose engine is gone ends at once.
+"""
+
+import contextlib
+import ctypes
+import dataclasses
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from samehand.base.errors import RunWriteError, SamehandError
+from samehand.base.settings import Settings
+from samehand.engine.tasks import Progress, Task, process_task
+from samehand.sources import Unit
+from samehand.store.folder import RunFolder
+
+_TELL_SECONDS = 0.2
+_SET_DEATH_SIGNAL = 1
+"""Linux: prctl's PR_SET_PDEATHSIG."""
+
+
+def main() -> None:
+    """Serves units until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides what an interrupt means
+    _die_with_engine()
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # a library that prints must not break the protocol
+    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin, requests), daemon=True).start()
+    while True:
+        _serve(requests.get(), answers)
+
+
+def _die_with_engine() -> None:
+    """Asks the system to end this process with its engine, even in the middle of a kernel; else `_listen` does."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, int(signal.SIGKILL))
+
+
+def _listen(lines: IO[str], requests: "queue.SimpleQueue[dict[str, Any]]") -> None:
+    for line in lines:
+        requests.put(json.loads(line))
+    os._exit(0)  # the engine is gone: whatever is half written has no marker and will be done again
+
+
+def _serve(request: dict[str, Any], answers: IO[str]) -> None:
+    last_told = 0.0
+
+    def send(kind: str, content: object) -> None:
+        answers.write(json.dumps([kind, content]) + "\n")
+        answers.flush()
+
+    def tell(progress: Progress) -> None:
+        nonlocal last_told
+        if time.monotonic() - last_told >= _TELL_SECONDS:
+            last_told = time.monotonic()
+            send("progress", dataclasses.asdict(progress))
+
+    folder = RunFolder(Path(request["folder"]))
+    task = Task(Unit.from_dict(request["unit"]), tuple(request["wanted"]))
+    try:
+        send("done", process_task(folder, task, Settings.from_dict(request["settings"]), tell))
+    except RunWriteError as error:
+        send("cannot_write", str(error))
+    except SamehandError as error:
+        send("failed", str(error))
+
+
+if __name__ == "__main__":
+    main()

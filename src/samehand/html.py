@@ -1,0 +1,282 @@
+"""HTML bytes to tag sequence, visible text, title and links: one pass, linear, bounded.
+
+Pages are bytes that hold ASCII where they are below 0x80 (`sources.charset` sees to that). They are read as the
+tokenizer of the HTML standard reads them, scripting on: raw text, comments and quotes begin and end where browsers
+say. There is no tree, because trees can be made slow; what only a tree could know is not known:
+
+* Inside `<svg>` and `<math>` the rules of HTML go on: `<title>` and `<style>` hold raw text there too, and
+  `<![CDATA[` is a comment up to its first `>`.
+* Visible is all text but that of script, style, template, title, iframe, noembed, noframes and noscript elements.
+  Style sheets and the fallbacks of object, audio, video and canvas are not looked at. The texts of alt and title
+  attributes can be had on lines of their own.
+* A tag that makes a block or a cell, and `<br>`, ends the line of text; other tags leave nothing.
+
+Text is UTF-8 as far as the page was, references decoded; white space is as in the source, `\\r\\n` and `\\r` as line
+feeds. NULs are dropped in ordinary text, as browsers do when they build the tree; elsewhere they become U+FFFD. A byte
+order mark at the start is no text.
+"""
+
+import dataclasses
+import functools
+import re
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.base.errors import UsageError
+from samehand.kernels.html import attributes, entities, markup, tagnames
+from samehand.kernels.html.blocks import BLOCK
+
+TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = (
+    markup.TOKENS_CAPPED,
+    markup.ATTRIBUTES_CAPPED,
+    markup.VALUE_CAPPED,
+)
+"""Bits of `Markup.flags`: the limit at which the pass over a page ended."""
+NOFOLLOW, UGC, SPONSORED, INERT = attributes.NOFOLLOW, attributes.UGC, attributes.SPONSORED, markup.INERT
+"""Bits of `Markup.link_flags`: words of the link's rel attribute; that it stands in a template."""
+END = tagnames.END
+"""Bit of a tag that is an end tag."""
+TAG_NAMES = tagnames.NAMES
+"""Names of the tags from 1 up that have fixed numbers; see kernels/tagnames.py for all others."""
+
+_CHUNK_BYTES = 1 << 20
+"""Pages are read this much at a time, so that the room for what they might hold stays small and warm."""
+_Number = TypeVar("_Number", np.uint8, np.int64)
+_SPACES = re.compile(r"[ \t\n\f\r]+")
+_NAME = re.compile(rb"[^ \t\n\f\r/>]*")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Where the pass over a page ends early, flagged. Tokens are tags, comments and the like.
+
+    Images written into the page make real values of a megabyte, so value_bytes is high.
+    """
+
+    tokens: int = 1_000_000
+    attributes: int = 1_000
+    value_bytes: int = 1 << 22
+
+
+_NO_LIMITS = Limits(tokens=2**63, attributes=2**63, value_bytes=2**63)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Markup:
+    """What was found in pages; of x, page i has x[x_offsets[i]:x_offsets[i+1]].
+
+    A link is a span of its page: the value of href as it stands there, for `decode_value`. So is the href of the
+    page's first `<base>` that has one, with start -1 if none has. Places and starts are counted from the start of the
+    page. `tag_places` is empty unless asked for. `steps` is the work done: bytes passed, and bytes decoded after that.
+    """
+
+    tags: NDArray[np.uint16]
+    tag_places: NDArray[np.int64]
+    tag_offsets: NDArray[np.int64]
+    text: NDArray[np.uint8]
+    text_offsets: NDArray[np.int64]
+    titles: NDArray[np.uint8]
+    title_offsets: NDArray[np.int64]
+    link_starts: NDArray[np.int64]
+    link_lengths: NDArray[np.int64]
+    link_flags: NDArray[np.uint8]
+    link_offsets: NDArray[np.int64]
+    base_starts: NDArray[np.int64]
+    base_lengths: NDArray[np.int64]
+    flags: NDArray[np.uint8]
+    steps: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """The address of a link as the page gives it, and what the page says about it."""
+
+    href: str
+    nofollow: bool = False
+    ugc: bool = False
+    sponsored: bool = False
+    inert: bool = False
+
+
+@functools.cache
+def _tables() -> markup.Tables:
+    return markup.Tables(attributes.byte_classes(), tagnames.name_tables(), entities.reference_tables())
+
+
+def parse_pages(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    *,
+    limits: Limits | None = None,
+    attribute_texts: bool = False,
+    places: bool = False,
+) -> Markup:
+    """Reads pages that lie end to end: page i is data[offsets[i]:offsets[i+1]]."""
+    data, offsets = _read_only(data, np.uint8), _read_only(offsets, np.int64)
+    _check(data, offsets)
+    bounds = markup.Limits(*(np.uint64(limit) for limit in dataclasses.astuple(limits or Limits())))
+    wishes = markup.ATTRIBUTE_TEXTS * attribute_texts | markup.PLACES * places
+    chunks = _chunks(offsets)
+    room = _room_for(max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0), places)
+    rows = np.zeros((offsets.size - 1, markup.COLUMNS), np.uint64)
+    parts = [_filled(room, rows[:0])]
+    before = np.zeros(markup.FILLED, np.uint64)
+    for first, last in chunks:
+        source, starts = _with_block_behind(data, offsets[first : last + 1])
+        markup.parse_pages(source, starts, wishes, _tables(), bounds, room, rows[first:last])
+        parts.append(_filled(room, rows[first:last]))
+        rows[first:last, : markup.FILLED] += before
+        before = rows[last - 1, : markup.FILLED]
+    return _assemble(markup.Found(*map(np.concatenate, zip(*parts, strict=True))), rows.view(np.int64))
+
+
+def _read_only(array: NDArray[_Number], kind: type[_Number]) -> NDArray[_Number]:
+    """The same numbers, read-only and in one piece: of the types there are, the kernel is compiled for one."""
+    view = np.ascontiguousarray(array, kind).view()
+    view.flags.writeable = False
+    return view
+
+
+def _check(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    """The kernel checks no bounds."""
+    if not offsets.size or offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
+        raise UsageError("The page offsets do not rise within the data. Pass the offsets that belong to these data.")
+
+
+def _chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """First page and page after the last of chunks of at most _CHUNK_BYTES, or of one page."""
+    chunks = []
+    first = 0
+    while first < offsets.size - 1:
+        fitting = int(np.searchsorted(offsets, offsets[first] + _CHUNK_BYTES, side="right")) - 1
+        chunks.append((first, max(first + 1, fitting)))
+        first = chunks[-1][1]
+    return chunks
+
+
+def _room_for(size: int, places: bool) -> markup.Found:
+    """Room for all that pages of `size` bytes may hold. Memory that is not written to is only promised."""
+    tags, links = size // markup.SHORTEST_TAG + 1, size // markup.SHORTEST_LINK + 1
+    text_bytes = markup.EXPANSION * size + BLOCK
+    return markup.Found(
+        tags=np.empty(tags, np.uint16),
+        places=np.empty(tags * places, np.uint64),
+        text=np.empty(text_bytes, np.uint8),
+        titles=np.empty(text_bytes, np.uint8),
+        links=np.empty(markup.LINK_NUMBERS * links, np.uint64),
+    )
+
+
+def _with_block_behind(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Pages with BLOCK readable bytes behind them: a copy where the data end before."""
+    if offsets[-1] + BLOCK <= data.size:
+        return data, offsets
+    longer = np.concatenate([data[offsets[0] : offsets[-1]], np.zeros(BLOCK, np.uint8)])
+    return _read_only(longer, np.uint8), _read_only(offsets - offsets[0], np.int64)
+
+
+def _filled(room: markup.Found, rows: NDArray[np.uint64]) -> markup.Found:
+    """A copy of the part of `room` that the pages of `rows` filled."""
+    tags, text, titles, links = rows[-1, : markup.FILLED].tolist() if len(rows) else [0] * markup.FILLED
+    return markup.Found(
+        tags=room.tags[:tags].copy(),
+        places=room.places[:tags].copy(),
+        text=room.text[:text].copy(),
+        titles=room.titles[:titles].copy(),
+        links=room.links[: markup.LINK_NUMBERS * links].copy(),
+    )
+
+
+def _assemble(found: markup.Found, rows: NDArray[np.int64]) -> Markup:
+    """The columns of `rows` and of the links, each as an array of its own."""
+    tag_offsets, text_offsets, title_offsets, link_offsets = (
+        np.concatenate([[0], rows[:, column]]) for column in (markup.TAGS, markup.TEXT, markup.TITLES, markup.LINKS)
+    )
+    starts, lengths, link_flags = found.links.view(np.int64).reshape(-1, markup.LINK_NUMBERS).T
+    return Markup(
+        tags=found.tags,
+        tag_places=found.places.view(np.int64),
+        tag_offsets=tag_offsets,
+        text=found.text,
+        text_offsets=text_offsets,
+        titles=found.titles,
+        title_offsets=title_offsets,
+        link_starts=starts.copy(),
+        link_lengths=lengths.copy(),
+        link_flags=link_flags.astype(np.uint8),
+        link_offsets=link_offsets,
+        base_starts=rows[:, markup.BASE_START].copy(),
+        base_lengths=rows[:, markup.BASE_LENGTH].copy(),
+        flags=rows[:, markup.FLAGS].astype(np.uint8),
+        steps=rows[:, markup.STEPS].copy(),
+    )
+
+
+def tag_lengths(tags: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """The length of each tag's name in bytes, without the slash of end tags; longer names count as 31."""
+    lengths: NDArray[np.uint8] = _lengths()[tags & (END - 1)]
+    return lengths
+
+
+@functools.cache
+def _lengths() -> NDArray[np.uint8]:
+    lengths = (np.arange(END) // tagnames.UNKNOWN).astype(np.uint8)
+    lengths[: len(TAG_NAMES)] = [len(name) for name in TAG_NAMES]
+    return lengths
+
+
+def decode_value(value: bytes) -> str:
+    """The value of an attribute as it is meant, from how it stands in the source."""
+    decoded = markup.decode_value(np.frombuffer(value, np.uint8), _tables().references)
+    return decoded.tobytes().decode("utf-8", "replace")
+
+
+def _parse_one(content: bytes, *, attribute_texts: bool = False, places: bool = False) -> Markup:
+    """One page without limits: who asks for all of it gets all of it, and the time is linear."""
+    offsets = np.array([0, len(content)])
+    data = np.frombuffer(content, np.uint8)
+    return parse_pages(data, offsets, limits=_NO_LIMITS, attribute_texts=attribute_texts, places=places)
+
+
+def visible_text(content: bytes, *, attribute_texts: bool = False) -> str:
+    """The text that a page shows, as described above."""
+    return _parse_one(content, attribute_texts=attribute_texts).text.tobytes().decode("utf-8", "replace")
+
+
+def title(content: bytes) -> str:
+    """The text of a page's first `<title>`, its white space folded as browsers do."""
+    return _SPACES.sub(" ", _parse_one(content).titles.tobytes().decode("utf-8", "replace")).strip(" ")
+
+
+def tag_names(content: bytes) -> list[str]:
+    """The names of a page's tags in source order and lower case, those of end tags with a slash before them."""
+    found = _parse_one(content, places=True)
+    return [
+        "/" * (tag >= END) + _name_at(content, place)
+        for tag, place in zip(found.tags.tolist(), found.tag_places.tolist(), strict=True)
+    ]
+
+
+def _name_at(content: bytes, place: int) -> str:
+    spelling = _NAME.match(content, place)
+    return spelling[0].lower().decode("utf-8", "replace").replace("\0", "\ufffd") if spelling else ""
+
+
+def links(content: bytes) -> list[Link]:
+    """The links of a page: `<a>` and `<area>` elements that have an address."""
+    found = _parse_one(content)
+    spans = zip(found.link_starts.tolist(), found.link_lengths.tolist(), found.link_flags.tolist(), strict=True)
+    return [
+        Link(
+            decode_value(content[start : start + length]),
+            nofollow=bool(flags & NOFOLLOW),
+            ugc=bool(flags & UGC),
+            sponsored=bool(flags & SPONSORED),
+            inert=bool(flags & INERT),
+        )
+        for start, length, flags in spans
+    ]

@@ -1,0 +1,386 @@
+"""HTML bytes to tags, text, titles and links: one pass, as the tokenizer of the HTML standard reads them.
+
+Pages lie end to end: page i is source[offsets[i]:offsets[i+1]]; places in it are counted from its start. Every
+function goes forward only, and how far they looked adds up in `rows[i, STEPS]`. Below `parse_pages` arrays are
+pointers (see blocks.py): what a page can make us write is bounded by its size, so the caller makes room once.
+
+What runs for every tag is inlined: handing a `_Page` on costs as much as reading a tag.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.html import attributes, tagnames
+from samehand.kernels.html.attributes import name_end, read_attributes, rel_words
+from samehand.kernels.html.blocks import BLOCK, copy_block, equal_bits, find_byte, first_bit, pointer
+from samehand.kernels.html.entities import References, copy_span, decode_reference, put_line_end
+from samehand.kernels.html.rawtext import comment_end, raw_end, script_end
+from samehand.kernels.html.tagnames import Names, packed_source, tag_number
+
+TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = 1, 2, 4
+"""Bits of a page's flags: which limit ended its pass."""
+INERT = 8
+"""Bit of a link's flags, beside those of its rel words: it stands in a template."""
+ATTRIBUTE_TEXTS, PLACES = 1, 2
+"""Bits of `wishes`: the texts of alt and title attributes; where the name of each tag begins."""
+EXPANSION = 3
+"""Text grows by this factor at most: where a NUL becomes U+FFFD."""
+SHORTEST_TAG, SHORTEST_LINK = 3, 8
+"""Bytes of `<a>` and of `<a href>`."""
+LINK_NUMBERS = 3
+"""Start, length and flags of a link."""
+
+# Columns of `rows`. The first four say how far the outputs are filled, the others are about one page.
+TAGS, TEXT, TITLES, LINKS, FLAGS, STEPS, BASE_START, BASE_LENGTH, _TOKENS, _TEMPLATES, _TEXT_START, _TITLED = range(12)
+FILLED, COLUMNS = 4, 12
+NO_BASE = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+# Where read_attributes leaves the start and, one further, the length of a value.
+_HREF_AT, _REL_AT, _ALT_AT, _TITLE_AT, _SPANS = 0, 2, 4, 6, 8
+
+_ZERO, _ONE, _TWO, _THREE = (np.uint64(number) for number in range(4))
+_NUL, _NEWLINE, _RETURN = np.uint8(0), np.uint8(10), np.uint8(13)
+_BANG, _AMPERSAND, _DASH, _SLASH, _LESS, _GREATER = (np.uint8(byte) for byte in b"!&-/<>")
+_END = np.uint64(tagnames.END)
+_BREAK, _LINK, _BASE, _TEMPLATE, _RAW, _VISIBLE, _REFERENCES, _PLAIN, _SCRIPT = tagnames.ALL_ROLES
+
+
+class Tables(NamedTuple):
+    """What the pass looks up."""
+
+    classes: NDArray[np.uint8]
+    names: Names
+    references: References
+
+
+class Limits(NamedTuple):
+    """Where the pass over a page ends early, flagged."""
+
+    tokens: np.uint64
+    attributes: np.uint64
+    value_bytes: np.uint64
+
+
+class Found(NamedTuple):
+    """What the pass writes. Room for n bytes of pages: n ÷ SHORTEST_TAG + 1 tags and, if wished for, places;
+    EXPANSION × n + BLOCK bytes of text and of titles; n ÷ SHORTEST_LINK + 1 links of LINK_NUMBERS each."""
+
+    tags: NDArray[np.uint16]
+    places: NDArray[np.uint64]
+    text: NDArray[np.uint8]
+    titles: NDArray[np.uint8]
+    links: NDArray[np.uint64]
+
+
+class _Page(NamedTuple):
+    """The page at hand: its bytes up to `stop`, its row as `state`, and all of the above; all arrays are pointers."""
+
+    source: NDArray[np.uint8]
+    stop: np.uint64
+    wishes: np.uint64
+    limits: Limits
+    classes: NDArray[np.uint8]
+    names: Names
+    references: References
+    tags: NDArray[np.uint16]
+    places: NDArray[np.uint64]
+    text: NDArray[np.uint8]
+    titles: NDArray[np.uint8]
+    links: NDArray[np.uint64]
+    state: NDArray[np.uint64]
+    spans: NDArray[np.uint64]
+
+
+@nb.njit(cache=True, nogil=True)
+def parse_pages(
+    source: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    wishes: int,
+    tables: Tables,
+    limits: Limits,
+    found: Found,
+    rows: NDArray[np.uint64],
+) -> None:
+    """Fills `found`, and a row of `rows` for each page. `source` goes on for BLOCK bytes after the last page."""
+    spans = np.zeros(_SPANS, np.uint64)
+    for number in range(np.uint64(offsets.size - 1)):
+        row = rows[number]
+        row[:] = _ZERO
+        if number:
+            row[:FILLED] = rows[number - _ONE, :FILLED]
+        row[BASE_START] = NO_BASE
+        row[_TEXT_START] = row[TEXT]
+        content = source[offsets[number] : offsets[number + _ONE]]
+        _parse_page(content, np.uint64(wishes), tables, limits, found, row, spans)
+
+
+@nb.njit(cache=True, nogil=True)
+def _parse_page(
+    content: NDArray[np.uint8],
+    wishes: np.uint64,
+    tables: Tables,
+    limits: Limits,
+    found: Found,
+    row: NDArray[np.uint64],
+    spans: NDArray[np.uint64],
+) -> None:
+    """Arrays to pointers; the caller keeps the arrays alive."""
+    page = _Page(
+        pointer(content),
+        np.uint64(content.size),
+        wishes,
+        limits,
+        pointer(tables.classes),
+        _lend_names(tables.names),
+        _lend_references(tables.references),
+        pointer(found.tags),
+        pointer(found.places),
+        pointer(found.text),
+        pointer(found.titles),
+        pointer(found.links),
+        pointer(row),
+        pointer(spans),
+    )
+    _read_page(page)
+
+
+@nb.njit(cache=True, nogil=True)
+def _lend_names(names: Names) -> Names:
+    return Names(
+        pointer(names.slots),
+        pointer(names.keys),
+        pointer(names.lengths),
+        pointer(names.spellings),
+        pointer(names.roles),
+    )
+
+
+@nb.njit(cache=True, nogil=True)
+def _lend_references(tables: References) -> References:
+    return References(pointer(tables.slots), pointer(tables.rows), pointer(tables.controls), pointer(tables.kinds))
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_page(page: _Page) -> None:
+    """Text and markup by turns, from a page's first byte to its last or to a limit."""
+    position = _mark_bytes(page)
+    while position < page.stop and not page.state[FLAGS]:
+        start = position
+        position = _copy_data(page, position)
+        if position < page.stop:
+            position = _read_markup(page, position)
+        page.state[STEPS] += position - start
+
+
+@nb.njit(cache=True, nogil=True)
+def _mark_bytes(page: _Page) -> np.uint64:
+    """Bytes of a byte order mark at the start, which is no text."""
+    first, second, third = page.source[0], page.source[1], page.source[2]
+    is_mark = page.stop >= _THREE and first == 0xEF and second == 0xBB and third == 0xBF
+    return _THREE if is_mark else _ZERO
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _copy_data(page: _Page, position: np.uint64) -> np.uint64:
+    """Writes text up to the next markup and returns the position of that. A NUL is dropped: browsers show none."""
+    source, text, stop = page.source, page.text, page.stop
+    length = page.state[TEXT]
+    while position < stop:
+        copy_block(source, position, text, length)
+        bits = equal_bits(source, position, _LESS) | equal_bits(source, position, _AMPERSAND)
+        bits |= equal_bits(source, position, _RETURN) | equal_bits(source, position, _NUL)
+        size = min(first_bit(bits), np.uint64(BLOCK), stop - position)
+        position += size
+        length += size
+        if not bits or position == stop:
+            continue
+        byte = source[position]
+        if byte == _LESS:
+            if _opens_markup(page, position + _ONE):
+                break
+            text[length] = byte
+            position += _ONE
+            length += _ONE
+        elif byte == _AMPERSAND:
+            position, length = decode_reference(source, position, stop, False, page.references, text, length)
+        elif byte == _RETURN:
+            position, length = put_line_end(source, position, stop, text, length)
+        else:
+            position += _ONE
+    if not page.state[_TEMPLATES]:
+        page.state[TEXT] = length
+    return position
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _opens_markup(page: _Page, after: np.uint64) -> bool:
+    """Whether a `<` before `after` is more than a sign; in `</` at the very end it is not."""
+    if after >= page.stop or not page.classes[page.source[after]] & attributes.OPENS:
+        return False
+    return bool(page.source[after] != _SLASH or after + _ONE < page.stop)
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _read_markup(page: _Page, position: np.uint64) -> np.uint64:
+    """From a `<` to after the tag, comment or the like that it opens, and after the raw text of such a tag."""
+    source, stop = page.source, page.stop
+    if page.state[_TOKENS] >= page.limits.tokens:
+        page.state[FLAGS] |= np.uint64(TOKENS_CAPPED)
+        return position
+    page.state[_TOKENS] += _ONE
+    after = position + _ONE
+    byte = source[after]
+    end = _ZERO
+    if byte == _SLASH:
+        after += _ONE
+        end = _END
+    if page.classes[source[after]] & attributes.LETTER:
+        return _read_tag(page, after, end)
+    if byte == _BANG:
+        after += _ONE
+        if after + _ONE < stop and source[after] == _DASH and source[after + _ONE] == _DASH:
+            return comment_end(source, after + _TWO, stop)
+    return min(find_byte(source, after, stop, _GREATER) + _ONE, stop)
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _read_tag(page: _Page, start: np.uint64, end: np.uint64) -> np.uint64:
+    """A tag from its name on. One that is cut off by the end of the page is none."""
+    name_stop = name_end(page.source, start, page.stop, page.classes, attributes.NAME_END)
+    packed = packed_source(page.source, start, name_stop - start)
+    number = tag_number(packed, page.source, start, name_stop - start, page.names)
+    role = page.names.roles[number]
+    position, seen = read_attributes(
+        page.source,
+        name_stop,
+        page.stop,
+        _ZERO if end else _wanted(page, role),
+        page.limits.attributes,
+        page.limits.value_bytes,
+        page.classes,
+        page.spans,
+    )
+    if seen >= np.uint64(attributes.UNFINISHED):
+        page.state[FLAGS] |= _flag(seen)
+        return position
+    count = page.state[TAGS]
+    page.tags[count] = np.uint16(number | end)
+    if page.wishes & np.uint64(PLACES):
+        page.places[count] = start
+    page.state[TAGS] = count + _ONE
+    if role & _BREAK:
+        _break_line(page)
+    if end:
+        if role & _TEMPLATE and page.state[_TEMPLATES]:
+            page.state[_TEMPLATES] -= _ONE
+        return position
+    return _follow_up(page, position, role, seen, packed, name_stop - start) if role or seen else position
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _wanted(page: _Page, role: np.uint16) -> np.uint64:
+    """The attributes that matter in a start tag."""
+    wanted = _ZERO
+    if role & (_LINK | _BASE):
+        wanted = np.uint64(attributes.HREF | attributes.REL)
+    if page.wishes & np.uint64(ATTRIBUTE_TEXTS):
+        wanted |= np.uint64(attributes.ALT | attributes.TITLE)
+    return wanted
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _flag(seen: np.uint64) -> np.uint64:
+    """The limit that a tag broke, if it was that which ended it."""
+    if seen == np.uint64(attributes.TOO_MANY):
+        return np.uint64(ATTRIBUTES_CAPPED)
+    return np.uint64(VALUE_CAPPED) if seen == np.uint64(attributes.TOO_LONG) else _ZERO
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _break_line(page: _Page) -> None:
+    """Ends the line of text, unless none was begun."""
+    length = page.state[TEXT]
+    is_begun = length > page.state[_TEXT_START] and page.text[length - _ONE] != _NEWLINE
+    if is_begun and not page.state[_TEMPLATES]:
+        page.text[length] = _NEWLINE
+        page.state[TEXT] = length + _ONE
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _follow_up(
+    page: _Page, position: np.uint64, role: np.uint16, seen: np.uint64, name: np.uint64, name_length: np.uint64
+) -> np.uint64:
+    """What a start tag brings with it: links, texts, templates, raw text. The position after that."""
+    if seen & np.uint64(attributes.HREF):
+        if role & _LINK:
+            _put_link(page, (seen & np.uint64(attributes.REL)) != _ZERO)
+        elif page.state[BASE_START] == NO_BASE and not page.state[_TEMPLATES]:
+            page.state[BASE_START], page.state[BASE_LENGTH] = page.spans[_HREF_AT], page.spans[_HREF_AT + 1]
+    if seen & np.uint64(attributes.ALT):
+        _put_line(page, page.spans[_ALT_AT], page.spans[_ALT_AT + 1])
+    if seen & np.uint64(attributes.TITLE):
+        _put_line(page, page.spans[_TITLE_AT], page.spans[_TITLE_AT + 1])
+    if role & _TEMPLATE:
+        page.state[_TEMPLATES] += _ONE
+    return _read_raw(page, position, role, name, name_length) if role & _RAW else position
+
+
+@nb.njit(cache=True, nogil=True)
+def _put_link(page: _Page, has_rel: bool) -> None:
+    """Notes a link. Its rel value is decoded behind the end of the text, where nobody looks."""
+    flags = np.uint64(INERT) if page.state[_TEMPLATES] else _ZERO
+    if has_rel:
+        start, size = page.spans[_REL_AT], page.spans[_REL_AT + 1]
+        behind = page.state[TEXT]
+        stop = copy_span(page.source, start, start + size, True, True, page.references, page.text, behind)
+        flags |= rel_words(page.text, behind, stop, page.classes)
+        page.state[STEPS] += size
+    place = _THREE * page.state[LINKS]
+    page.links[place], page.links[place + _ONE] = page.spans[_HREF_AT], page.spans[_HREF_AT + 1]
+    page.links[place + _TWO] = flags
+    page.state[LINKS] += _ONE
+
+
+@nb.njit(cache=True, nogil=True)
+def _put_line(page: _Page, start: np.uint64, size: np.uint64) -> None:
+    """Writes the value of an attribute as a line of its own."""
+    if page.state[_TEMPLATES]:
+        return
+    _break_line(page)
+    length = page.state[TEXT]
+    page.state[TEXT] = copy_span(page.source, start, start + size, True, True, page.references, page.text, length)
+    page.state[STEPS] += size
+    _break_line(page)
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_raw(page: _Page, position: np.uint64, role: np.uint16, name: np.uint64, name_length: np.uint64) -> np.uint64:
+    """From after the start tag of an element without tags inside to its end tag, or to the end of the page."""
+    source, state = page.source, page.state
+    end = page.stop
+    if role & _SCRIPT:
+        end = script_end(source, position, end, page.classes)
+    elif not role & _PLAIN:
+        end = raw_end(source, position, end, name, name_length, page.classes)
+    if state[_TEMPLATES]:
+        return end
+    decoded = (role & _REFERENCES) != 0
+    if role & _VISIBLE:
+        state[STEPS] += end - position
+        state[TEXT] = copy_span(source, position, end, decoded, False, page.references, page.text, state[TEXT])
+    elif decoded and not state[_TITLED]:
+        state[_TITLED] = _ONE
+        state[STEPS] += end - position
+        state[TITLES] = copy_span(source, position, end, True, False, page.references, page.titles, state[TITLES])
+    return end
+
+
+@nb.njit(cache=True, nogil=True)
+def decode_value(value: NDArray[np.uint8], references: References) -> NDArray[np.uint8]:
+    """An attribute's value as it is meant: references decoded, line ends and NULs as in text."""
+    text = np.empty(EXPANSION * value.size + 1, np.uint8)
+    stop, tables = np.uint64(value.size), _lend_references(references)
+    return text[: copy_span(pointer(value), _ZERO, stop, True, True, tables, pointer(text), _ZERO)].copy()

@@ -1,0 +1,128 @@
+"""Where comments, scripts and other raw text end, by the odd rules of the HTML standard.
+
+All of them look forward once: what a page leaves open reaches to its end, where its pass ends too.
+"""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.html.attributes import NAME_END
+from samehand.kernels.html.blocks import find_byte, first_word
+
+_ZERO, _ONE, _TWO, _THREE, _EIGHT = (np.uint64(number) for number in (0, 1, 2, 3, 8))
+_BANG, _DASH, _SLASH, _LESS, _GREATER = (np.uint8(byte) for byte in b"!-/<>")
+_SCRIPT = np.uint64(int.from_bytes(b"script", "little"))
+_SCRIPT_BYTES = np.uint64(6)
+
+# How a script is escaped: not, by <!--, by <!-- <script>.
+_OPEN, _ESCAPED, _TWICE = 0, 1, 2
+
+
+@nb.njit(cache=True, nogil=True)
+def comment_end(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> np.uint64:
+    """The position after a comment whose text begins at `start`.
+
+    Its end is `-->` or `--!>`, or `>` or `->` right after its `<!--`.
+    """
+    position = find_byte(source, start, stop, _GREATER)
+    while position < stop:
+        size = position - start
+        if size == _ZERO or (size == _ONE and source[start] == _DASH):
+            break
+        last = position - _ONE
+        if size > _TWO and source[last] == _BANG:
+            last -= _ONE
+        if size >= _TWO and source[last] == _DASH and source[last - _ONE] == _DASH:
+            break
+        position = find_byte(source, position + _ONE, stop, _GREATER)
+    return min(position + _ONE, stop)
+
+
+@nb.njit(cache=True, nogil=True)
+def raw_end(
+    source: NDArray[np.uint8],
+    position: np.uint64,
+    stop: np.uint64,
+    name: np.uint64,
+    length: np.uint64,
+    classes: NDArray[np.uint8],
+) -> np.uint64:
+    """Where the end tag of a raw text element begins. No such element has a name of more than nine bytes."""
+    position = find_byte(source, position, stop, _LESS)
+    while position < stop and not _is_end_tag(source, position, stop, name, length, classes):
+        position = find_byte(source, position + _ONE, stop, _LESS)
+    return position
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_end_tag(
+    source: NDArray[np.uint8],
+    position: np.uint64,
+    stop: np.uint64,
+    name: np.uint64,
+    length: np.uint64,
+    classes: NDArray[np.uint8],
+) -> bool:
+    is_end = bool(source[position + _ONE] == _SLASH)
+    return is_end and _is_named(source, position + _TWO, stop, name, length, classes)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_named(
+    source: NDArray[np.uint8],
+    start: np.uint64,
+    stop: np.uint64,
+    name: np.uint64,
+    length: np.uint64,
+    classes: NDArray[np.uint8],
+) -> bool:
+    """Whether the tag name at `start` is `name` and ends there."""
+    after = start + length
+    is_name = after < stop and first_word(source, start, length) == name
+    return bool(is_name and classes[source[after]] & NAME_END)
+
+
+@nb.njit(cache=True, nogil=True)
+def script_end(
+    source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
+) -> np.uint64:
+    """Where the end tag of a script begins.
+
+    After `<!--`, `<script` escapes a second time, and then `</script>` only takes that back; `-->` takes back both.
+    """
+    escape = _OPEN
+    dashes = _ZERO
+    while position < stop:
+        byte = source[position]
+        if byte == _LESS:
+            dashes = _ZERO
+            if _is_end_tag(source, position, stop, _SCRIPT, _SCRIPT_BYTES, classes):
+                if escape != _TWICE:
+                    return position
+                escape = _ESCAPED
+                position += _EIGHT
+            elif escape == _OPEN and _opens_comment(source, position, stop):
+                escape = _ESCAPED
+                dashes = _TWO
+                position += _THREE
+            elif escape == _ESCAPED and _is_named(source, position + _ONE, stop, _SCRIPT, _SCRIPT_BYTES, classes):
+                escape = _TWICE
+                position += _SCRIPT_BYTES + _ONE
+        elif byte == _GREATER and dashes >= _TWO:
+            escape = _OPEN
+            dashes = _ZERO
+        else:
+            dashes = dashes + _ONE if byte == _DASH else _ZERO
+        position += _ONE
+        if escape == _OPEN:
+            position = find_byte(source, position, stop, _LESS)
+    return stop
+
+
+@nb.njit(cache=True, nogil=True)
+def _opens_comment(source: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -> bool:
+    if position + _THREE >= stop:
+        return False
+    first, second, third = source[position + _ONE], source[position + _TWO], source[position + _THREE]
+    return bool(first == _BANG and second == _DASH and third == _DASH)

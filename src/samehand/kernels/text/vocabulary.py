@@ -1,0 +1,169 @@
+"""Words as spans of bytes, found by an open-addressing table.
+
+A vocabulary is a blob of bytes and offsets into it: word i is blob[offsets[i]:offsets[i + 1]]. A slot of the table has
+the upper half of a word's hash and the word's number; its size is a power of two, at most half full.
+"""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+_BLOCK = 256
+
+
+@nb.njit(cache=True, nogil=True)
+def _read(data: NDArray[np.uint8], start: int, end: int) -> tuple[np.uint64, np.uint64]:
+    """A hash of the bytes data[start:end], and the first eight of them as a number."""
+    state = np.uint64(end - start) * _FACTOR
+    first, chunk, shift = np.uint64(0), np.uint64(0), np.uint64(0)
+    for place in range(np.uint64(start), np.uint64(end)):
+        chunk |= np.uint64(data[place]) << shift
+        shift += np.uint64(8)
+        if shift == 64:
+            if place < np.uint64(start) + np.uint64(8):
+                first = chunk
+            state = (state ^ chunk) * _FACTOR
+            state ^= state >> np.uint64(32)
+            chunk = shift = np.uint64(0)
+    if end - start < 8:
+        first = chunk
+    state = (state ^ chunk) * _FACTOR
+    state = (state ^ (state >> np.uint64(32))) * _FACTOR
+    return state ^ (state >> np.uint64(29)), first
+
+
+@nb.njit(cache=True, nogil=True)
+def first_bytes(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The first eight bytes of each word as a number."""
+    result = np.empty(offsets.size - 1, np.uint64)
+    for word in range(result.size):
+        result[word] = _read(blob, offsets[word], offsets[word + 1])[1]
+    return result
+
+
+@nb.njit(cache=True, nogil=True)
+def _slot_of(
+    data: NDArray[np.uint8],
+    start: int,
+    end: int,
+    hashed: np.uint64,
+    blob: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    slots: NDArray[np.uint64],
+) -> np.uint64:
+    """The slot that holds the word data[start:end], or the empty one where it would go."""
+    mask = np.uint64(slots.size - 1)
+    slot = hashed & mask
+    length = end - start
+    while slots[slot] != EMPTY:
+        word = slots[slot] & _LOW
+        if slots[slot] >> _HALF == hashed >> _HALF and offsets[word + np.uint64(1)] - offsets[word] == length:
+            begin = offsets[word]
+            same = True
+            for place in range(length):
+                if blob[begin + place] != data[start + place]:
+                    same = False
+                    break
+            if same:
+                break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@nb.njit(cache=True, nogil=True)
+def fill_slots(blob: NDArray[np.uint8], offsets: NDArray[np.int64], first: int, slots: NDArray[np.uint64]) -> int:
+    """Puts words `first` and later into empty slots; returns the number of a word that occurs twice, or -1."""
+    for word in range(first, offsets.size - 1):
+        hashed = _read(blob, offsets[word], offsets[word + 1])[0]
+        slot = _slot_of(blob, offsets[word], offsets[word + 1], hashed, blob, offsets, slots)
+        if slots[slot] != EMPTY:
+            return word
+        slots[slot] = ((hashed >> _HALF) << _HALF) | np.uint64(word)
+    return -1
+
+
+@nb.njit(cache=True, nogil=True)
+def find_words(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    blob: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    firsts: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
+) -> NDArray[np.int32]:
+    """The number of each word data[starts[i]:ends[i]], unknown where the vocabulary lacks it or the span is none.
+
+    Block by block, in three passes: hashes; candidates, by the hash alone; comparison. None waits for the one before
+    it word by word. `firsts` are the first eight bytes of each word, most words as a whole.
+    """
+    ids = np.empty(starts.size, np.int32)
+    hashes, heads = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
+    mask = np.uint64(slots.size - 1)
+    for begin in range(0, starts.size, _BLOCK):
+        size = min(_BLOCK, starts.size - begin)
+        for row in range(size):
+            start, end = starts[begin + row], ends[begin + row]
+            whole = 0 <= start < end <= data.size
+            hashes[row], heads[row] = _read(data, start if whole else 0, end if whole else 0)
+        for row in range(size):
+            slot = hashes[row] & mask
+            found = slots[slot]
+            while found != EMPTY and found >> _HALF != hashes[row] >> _HALF:
+                slot = (slot + np.uint64(1)) & mask
+                found = slots[slot]
+            ids[begin + row] = np.int32(found & _LOW) if found != EMPTY else UNKNOWN
+        for row in range(size):
+            word, start, end = ids[begin + row], starts[begin + row], ends[begin + row]
+            if word == UNKNOWN:
+                continue
+            same = firsts[word] == heads[row] and offsets[word + 1] - offsets[word] == end - start
+            for place in range(8, end - start if same else 0):
+                same &= blob[offsets[word] + place] == data[start + place]
+            if not same:  # another word with the same half of a hash: look on, byte by byte
+                found = slots[_slot_of(data, start, end, hashes[row], blob, offsets, slots)]
+                ids[begin + row] = np.int32(found & _LOW) if found != EMPTY else UNKNOWN
+    return ids
+
+
+@nb.njit(cache=True, nogil=True)
+def add_words(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    begin: int,
+    blob: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    slots: NDArray[np.uint64],
+    words: int,
+    ids: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Counts the words from row `begin` on, new ones added; stops where the table or the blob has no room left.
+
+    Returns the row it stopped at and the number of words now known.
+    """
+    for row in range(begin, starts.size):
+        if not 0 <= starts[row] < ends[row] <= data.size:
+            ids[row] = UNKNOWN
+            continue
+        hashed = _read(data, starts[row], ends[row])[0]
+        slot = _slot_of(data, starts[row], ends[row], hashed, blob, offsets, slots)
+        if slots[slot] == EMPTY:
+            length = ends[row] - starts[row]
+            if 2 * (words + 1) > slots.size or words + 1 >= offsets.size or offsets[words] + length > blob.size:
+                return row, words
+            blob[offsets[words] : offsets[words] + length] = data[starts[row] : ends[row]]
+            offsets[words + 1] = offsets[words] + length
+            counts[words] = 0
+            slots[slot] = ((hashed >> _HALF) << _HALF) | np.uint64(words)
+            words += 1
+        known = np.int64(slots[slot] & _LOW)
+        ids[row] = known + FIRST_WORD
+        counts[known] += 1
+    return starts.size, words

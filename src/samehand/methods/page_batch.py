@@ -1,0 +1,57 @@
+"""A batch of pages as the signals see it: what several of them need is computed once, and only if one asks for it."""
+
+import functools
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from samehand.base.settings import Settings
+from samehand.html import Limits, Markup, parse_pages
+from samehand.methods.style.noise import page_buffers
+from samehand.sources.http.charset import as_utf8
+
+
+class PageBatch:
+    """Rows of pages with their content, and what their markup holds. Mail is text already and has no markup."""
+
+    def __init__(self, rows: pa.RecordBatch, settings: Settings) -> None:
+        self.rows = rows
+        self._settings = settings
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    @property
+    def page_ids(self) -> pa.Int64Array:
+        """The pages' numbers."""
+        return self.rows.column("page_id")
+
+    @functools.cached_property
+    def content(self) -> pa.LargeBinaryArray:
+        """The pages' bytes, their letters as UTF-8; the column itself where nothing had to change."""
+        if self._settings.profile == "mail":
+            return self.rows.column("content")
+        contents = self.rows.column("content").to_pylist()
+        charsets = self.rows.column("content_charset").to_pylist()
+        changed = [as_utf8(*page) for page in zip(contents, charsets, strict=True)]
+        if all(after is before for after, before in zip(changed, contents, strict=True)):
+            return self.rows.column("content")
+        return pa.array(changed, pa.large_binary())
+
+    @functools.cached_property
+    def markup(self) -> Markup | None:
+        """Tags, visible text, titles and links; None for mail."""
+        if self._settings.profile == "mail":
+            return None
+        limits = Limits(
+            tokens=self._settings.max_tokens,
+            attributes=self._settings.max_attributes,
+            value_bytes=self._settings.max_value_bytes,
+        )
+        return parse_pages(*page_buffers(self.content), limits=limits, attribute_texts=self._settings.attribute_texts)
+
+    @property
+    def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Visible texts that lie end to end, and where each begins."""
+        return (self.markup.text, self.markup.text_offsets) if self.markup else page_buffers(self.content)

@@ -1,0 +1,179 @@
+"""Groups of near replicas in a collection: candidates by signature, cosines, forest, cut, chains.
+
+Each of a document's K + 1 signatures is a bucket, and so is its whole set of words; the cosine of two sets of words is
+their similarity. The forest and its cuts are those of `samehand.grouping`. Any of K + 1 is transitive only by chains,
+so a member that is not near enough to its group's centre is parted from it, and the weakest cosine of each group is
+told. Memory: the keys of all documents (8 bytes each), and the sets of words of candidates alone.
+"""
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from samehand.grouping.forest import (
+    CheckCounts,
+    CheckRule,
+    Edges,
+    Groups,
+    cut,
+    find_centres,
+    in_groups,
+    spanning_forest,
+    split_chains,
+)
+from samehand.kernels.text import wordsets
+from samehand.methods.replica.signatures import ALL_WORDS, Signed, WordSets
+
+GROUPS_SCHEMA = pa.schema(
+    [
+        pa.field("group_id", pa.int64(), nullable=False),
+        pa.field("documents", pa.int64(), nullable=False),
+        pa.field("weakest_cosine", pa.float32(), nullable=False),
+        pa.field("mean_cosine", pa.float32(), nullable=False),
+        pa.field("centre_page_id", pa.int64(), nullable=False),
+    ]
+)
+MEMBERS_SCHEMA = pa.schema(
+    [
+        pa.field("page_id", pa.int64(), nullable=False),
+        pa.field("group_id", pa.int64(), nullable=False),
+        pa.field("cosine", pa.float32(), nullable=False),
+        pa.field("linked_page_id", pa.int64(), nullable=False),
+        pa.field("linked_cosine", pa.float32(), nullable=False),
+        pa.field("lexicon", pa.int64(), nullable=False),
+    ]
+)
+"""A member's cosine to its group's centre; and the evidence: the document it agrees with best, on which lexicon."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replicas:
+    """The answer: every grouped document once, the groups, and what it took to find them."""
+
+    members: pa.Table
+    groups: pa.Table
+    counts: CheckCounts
+
+
+def candidates(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which rows agree with any other on a key: only their sets of words are ever looked at."""
+    found = np.zeros(len(keys), np.bool_)
+    for column in keys.T:
+        _, places, sizes = np.unique(column, return_inverse=True, return_counts=True)
+        found |= (sizes[places] > 1) & (column != 0)
+    return found
+
+
+def find_replicas(
+    page_ids: NDArray[np.int64],
+    signed: Signed,
+    *,
+    rule: CheckRule,
+    weakest: float = 0.7,
+    threads: int | None = None,
+) -> Replicas:
+    """Groups documents, which stand in page_id order. Sets of words of rows that are no `candidates` may be empty.
+
+    `rule.tight` is the cosine that makes two candidates near replicas, `weakest` the least a member may have towards
+    the centre of its group.
+    """
+    keys = signed.keys()
+    forest, counts = find_forest(keys, signed.sets, rule=rule, threads=threads)
+    labels = cut(forest, len(keys), rule.tight)
+    labels = split_chains(signed.sets, forest, labels, threshold=rule.tight, least=weakest)
+    rows = in_groups(labels)
+    groups = find_centres(signed.sets, rows, labels[rows])
+    return Replicas(_members_table(page_ids, keys, forest, groups), _groups_table(page_ids, groups), counts)
+
+
+def find_forest(
+    keys: NDArray[np.uint64], sets: WordSets, *, rule: CheckRule, threads: int | None = None
+) -> tuple[Edges, CheckCounts]:
+    """The maximum spanning forest of the cosines of all candidates, down to the loose one; what it took to find it.
+
+    Rows with equal sets of words (the last column of `keys`) are joined first, and the smallest of them stands for
+    all. Each other column is a probe.
+    """
+    counts = CheckCounts(rows=len(keys), too_small=int(np.count_nonzero(keys[:, -1] == 0)))
+    twins, representatives = _join_equal(keys[:, -1], sets)
+    counts.equal = len(twins)
+    forest = twins.above(rule.loose)
+    for edges, found in _checked_columns(keys[:, :-1], sets, representatives, rule, threads):
+        counts.probes += 1
+        counts.add(found)
+        forest = spanning_forest([forest, edges.above(rule.loose)], counts.rows)
+    return forest, counts
+
+
+def _join_equal(digests: NDArray[np.uint64], sets: WordSets) -> tuple[Edges, NDArray[np.int32]]:
+    """Edges from each row to the smallest row with the same words, and the rows that stand for all others."""
+    rows = np.flatnonzero(digests != 0).astype(np.int32)
+    _, firsts, places = np.unique(digests[rows], return_index=True, return_inverse=True)
+    smallest = rows[firsts][places]
+    repeated = smallest != rows
+    left, right = smallest[repeated], rows[repeated]
+    return Edges.of(left, right, sets.similarities(left, right)), rows[~repeated]
+
+
+def _checked_columns(
+    signatures: NDArray[np.uint64], sets: WordSets, rows: NDArray[np.int32], rule: CheckRule, threads: int | None
+) -> Iterator[tuple[Edges, NDArray[np.int64]]]:
+    """Each column's edges and counts, in order whatever the number of threads."""
+
+    def check(column: int) -> tuple[Edges, NDArray[np.int64]]:
+        keys = np.ascontiguousarray(signatures[:, column])
+        signed = rows[keys[rows] != 0]
+        order = signed[np.argsort(keys[signed], kind="stable")]
+        pairs, cosines, counts = wordsets.check_buckets(
+            sets.starts, sets.words, keys, order, rule.tight, rule.full_check, rule.max_leaders
+        )
+        return Edges.of(pairs[:, 0], pairs[:, 1], cosines), counts
+
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        yield from pool.map(check, range(signatures.shape[1]))
+
+
+def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The evidence of each pair: the first lexicon whose signatures agree, ALL_WORDS where only the whole sets do."""
+    left, right = keys[pairs[:, 0]], keys[pairs[:, 1]]
+    agree = (left == right) & (left != 0)
+    firsts = agree.argmax(axis=1)
+    return np.where(firsts < keys.shape[1] - 1, firsts, ALL_WORDS)
+
+
+def _members_table(page_ids: NDArray[np.int64], keys: NDArray[np.uint64], forest: Edges, groups: Groups) -> pa.Table:
+    """Every member with its best edge: those of the forest stand best first, so it is the first that touches it."""
+    ends, firsts = np.unique(forest.pairs.ravel(), return_index=True)
+    edges = firsts[np.searchsorted(ends, groups.members)] // 2
+    pairs = forest.pairs[edges]
+    others = np.where(pairs[:, 0] == groups.members, pairs[:, 1], pairs[:, 0])
+    columns = [
+        page_ids[groups.members],
+        page_ids[np.repeat(groups.labels, groups.sizes())],
+        groups.similarities,
+        page_ids[others],
+        forest.similarities[edges],
+        agreeing_lexicon(keys, pairs),
+    ]
+    return pa.table(columns, schema=MEMBERS_SCHEMA).sort_by([("group_id", "ascending"), ("page_id", "ascending")])
+
+
+def _groups_table(page_ids: NDArray[np.int64], groups: Groups) -> pa.Table:
+    """Groups named after their smallest page_id."""
+    if not groups.labels.size:
+        return GROUPS_SCHEMA.empty_table()
+    means = groups.sums(groups.similarities.astype(np.float64)) / groups.sizes()
+    weakest = np.minimum.reduceat(groups.similarities, groups.starts[:-1])
+    columns = [
+        page_ids[groups.labels],
+        groups.sizes(),
+        weakest,
+        means.astype(np.float32),
+        page_ids[groups.centres],
+    ]
+    return pa.table(columns, schema=GROUPS_SCHEMA)

@@ -1,0 +1,176 @@
+"""Clusters of pages by structure: k centres, farthest point first (section 3.2 of the paper in structure.py).
+
+The first centre is the first page. Each further one is the page farthest from its own centre, and takes the pages that
+are nearer to it than to theirs, until there are k or no page is farther away than asked for. M-FPF does the same with
+fewer distances (section 3.2.1): a page stays where it is, without a look at it, if it is at most half as far from its
+centre as the new one is. The paper keeps each cluster sorted and stops there; asking each page is one comparison and
+spares the sorting. Three more savings change nothing in the result: equal pages are compared once; R, F and B show
+for most pages that D cannot be smaller than the distance they have; and D itself gives up where that shows.
+
+The farthest pages are the odd ones. At a parking provider with more odd sites than k they use up all centres, and its
+templates stay together in one wide cluster that looks like no spam. So there is another choice, ours: of the cluster
+whose distances add up to the most, the page in the middle of that sum. Templates of many pages come first.
+"""
+
+import dataclasses
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.base.errors import SettingsError
+from samehand.kernels import tags as kernel
+from samehand.methods.sites.tags import DistinctPages, TagSequences, distances_from, distinct_pages
+
+CLUSTERS = 16
+"""k of section 4.2."""
+FARTHEST, HEAVIEST = "farthest", "heaviest"
+"""How the next centre is chosen: as the paper does, or as described above."""
+_UNIT = 1 << 30
+"""Distances are added up in this part of 1: sums of whole numbers do not depend on their order."""
+_SKIPPED = 4
+"""Place in the counts of what decided, behind those of the kernel."""
+_CHUNK = 1024
+"""Pages that a thread takes at a time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Calls:
+    """Pairs of a page and a centre by what decided about them, as in table 1; `skipped` were never looked at."""
+
+    r: int = 0
+    f: int = 0
+    b: int = 0
+    d: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: "Calls") -> "Calls":
+        return Calls(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class KCentres:
+    """A clustering. `centres` are rows; page i of those given is distances[i] from centres[assignment[i]].
+
+    `radius` is the largest distance. `distinct` is how many different sequences there were.
+    """
+
+    centres: NDArray[np.int64]
+    assignment: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    radius: float
+    calls: Calls
+    distinct: int
+
+
+def k_centres(
+    sequences: TagSequences,
+    rows: NDArray[np.int64],
+    *,
+    k: int = CLUSTERS,
+    choice: str = FARTHEST,
+    stop_radius: float = 0.0,
+    threads: int | None = None,
+) -> KCentres:
+    """Clusters the pages of `rows`. Ties go to the smaller row, and to the earlier centre.
+
+    There are fewer than k clusters when all pages are within `stop_radius` before. The number of threads changes
+    nothing in the result.
+    """
+    if k < 1:
+        raise SettingsError(f"k is {k}: choose 1 or more clusters.")
+    if choice not in (FARTHEST, HEAVIEST):
+        raise SettingsError(f"choice is {choice!r}: choose {FARTHEST} or {HEAVIEST}.")
+    distinct = distinct_pages(sequences, np.asarray(rows, np.int64))
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        search = _Search(distinct, pool)
+        while len(search.centres) < k and search.radius() > stop_radius:
+            search.add(search.farthest() if choice == FARTHEST else search.heaviest())
+    return KCentres(
+        distinct.rows[search.centres],
+        search.nearest[distinct.places],
+        search.distances[distinct.places],
+        max(0.0, search.radius()),
+        Calls(*search.decided.tolist()),
+        distinct.rows.size,
+    )
+
+
+class _Search:
+    """Centres so far, and where each page stands."""
+
+    def __init__(self, distinct: DistinctPages, pool: ThreadPoolExecutor) -> None:
+        count = distinct.rows.size
+        self._pages = distinct.pages
+        self._equal = np.bincount(distinct.places, minlength=count)
+        self._pool = pool
+        self.centres: list[int] = []
+        self.nearest = np.zeros(count, np.int32)
+        self.distances = np.full(count, np.inf)
+        self.decided = np.zeros(5, np.int64)
+
+    def radius(self) -> float:
+        """The largest distance of a page from its centre; -1 if there are no pages."""
+        return float(self.distances.max(initial=-1.0))
+
+    def farthest(self) -> int:
+        """The page farthest from its centre; the first page if there is no centre."""
+        return int(np.argmax(self.distances))
+
+    def heaviest(self) -> int:
+        """The page in the middle of the largest sum of distances; the first page if there is no centre."""
+        if not self.centres:
+            return 0
+        weights = np.rint(self.distances * _UNIT).astype(np.int64) * self._equal
+        sums = np.zeros(len(self.centres), np.int64)
+        np.add.at(sums, self.nearest, weights)
+        members = np.flatnonzero(self.nearest == np.argmax(sums))
+        members = members[np.argsort(self.distances[members], kind="stable")]
+        summed = np.cumsum(weights[members])
+        return int(members[np.searchsorted(summed, (summed[-1] + 1) // 2)])
+
+    def add(self, page: int) -> None:
+        """Makes a page the next centre and gives it the pages that are nearer to it than to theirs."""
+        centre = kernel.make_centre(self._pages, page)
+        candidates = np.arange(self.nearest.size)
+        if self.centres:
+            apart = distances_from(centre, self._pages, np.array(self.centres))
+            self.decided[kernel.D] += apart.size
+            candidates = np.flatnonzero(self.distances > apart[self.nearest] / 2)  # equation 2
+        self.decided[_SKIPPED] += self.nearest.size - candidates.size
+        chunks = [candidates[start : start + _CHUNK] for start in range(0, candidates.size, _CHUNK)]
+        number = len(self.centres)
+        self.centres.append(page)
+        if len(chunks) == 1:
+            self.decided[:_SKIPPED] += self._move(centre, chunks[0], number)
+        else:
+            for decided in self._pool.map(lambda chunk: self._move(centre, chunk, number), chunks):
+                self.decided[:_SKIPPED] += decided
+
+    def _move(self, centre: kernel.Centre, chunk: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+        return kernel.move_nearer(self._pages, centre, chunk, number, self.nearest, self.distances)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ClusterFigures:
+    """What is known of each cluster: pages, mean distance to the centre, radius. A spam cluster has a small mean."""
+
+    sizes: NDArray[np.int64]
+    means: NDArray[np.float64]
+    radii: NDArray[np.float64]
+
+    @property
+    def average_radius(self) -> float:
+        """Radii weighted by sizes (section 4.2). The paper leaves out the division by the number of pages."""
+        return float((self.sizes * self.radii).sum() / max(1, self.sizes.sum()))
+
+
+def cluster_figures(found: KCentres) -> ClusterFigures:
+    """The figures of each cluster, in the order of the centres."""
+    count = found.centres.size
+    sizes = np.bincount(found.assignment, minlength=count)
+    sums = np.bincount(found.assignment, found.distances, minlength=count)
+    radii = np.zeros(count)
+    np.maximum.at(radii, found.assignment, found.distances)
+    return ClusterFigures(sizes, sums / np.maximum(1, sizes), radii)

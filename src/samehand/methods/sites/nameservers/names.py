@@ -1,0 +1,60 @@
+"""Names of domains and name servers: what is one, whose it is, and what lies above it."""
+
+import functools
+import re
+from collections.abc import Iterator
+
+import ada_url
+
+from samehand.base.page import DOMAIN_URL, host_of
+
+BAD_NAME, NO_NAME, ADDRESS = "bad_name", "no_name", "address"
+LONGEST_NAME = 253
+
+LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+"""Letters, digits, underscores, hyphens inside: nothing that means anything to a zone file, terminal or spreadsheet."""
+
+NAME = rf"(?:{LABEL}\.)*{LABEL}"
+_WHOLE_NAME = re.compile(NAME)
+
+
+def clean_name(name: str) -> tuple[str, str]:
+    """`name` in small letters, in punycode and without its last dot, and why it is refused: one of both is empty."""
+    if not name.isascii():
+        name = _punycode(name)
+    elif not name.removesuffix("."):
+        return "", NO_NAME
+    name = name.lower().removesuffix(".")
+    if not 0 < len(name) <= LONGEST_NAME or not _WHOLE_NAME.fullmatch(name):
+        return "", BAD_NAME
+    if name[name.rfind(".") + 1 :].isdigit():
+        return "", ADDRESS
+    return name, ""
+
+
+def _punycode(name: str) -> str:
+    """Empty if there is none. A name that is longer than any may be is not looked at."""
+    if len(name) > LONGEST_NAME:
+        return ""
+    try:
+        return ada_url.idna_to_ascii(name).decode("ascii")
+    except (UnicodeError, ValueError):
+        return ""
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def provider_of(ns: str) -> str | None:
+    """Registered domain of a name server: who runs it. None if it has none, like the servers of a bare suffix."""
+    return host_of(f"http://{ns}/").registered_domain
+
+
+def upwards(domain: str) -> Iterator[str]:
+    """`domain` and the domains above it, up to the registered one."""
+    name = domain.lower().removesuffix(".")
+    host = host_of(f"http://{name}/")
+    top = host.registered_domain if host.kind == DOMAIN_URL else None
+    while True:
+        yield name
+        if not top or name == top or "." not in name:
+            return
+        name = name.partition(".")[2]

@@ -1,0 +1,163 @@
+"""Pairs of a domain and a name server in Arrow: taken raw, checked many at a time, kept sorted and each once."""
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Collection, Iterable, Sequence
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from samehand.methods.sites.nameservers.names import BAD_NAME, LONGEST_NAME, NAME, clean_name, provider_of, upwards
+
+PAIR_SCHEMA = pa.schema([("domain", pa.large_string()), ("ns", pa.large_string())])
+PAIRS_AT_ONCE = 1 << 18
+
+_PLAIN = rf"^{NAME}\.?$"
+_NUMBER_LAST = r"(?:^|\.)[0-9]+\.?$"
+_EXAMPLE = 80
+
+Pair = tuple[bytes, bytes]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NameServers:
+    """Pairs of a domain and one of its name servers, and what was passed over to get them.
+
+    `lines` were read, `other` of them were about other things than name servers, `bad` counts what was refused by
+    reason, with the first of each in `first_bad`; `outcomes` counts what DNS said of the domains that were asked for.
+    """
+
+    pairs: pa.Table
+    lines: int = 0
+    other: int = 0
+    bad: dict[str, int] = dataclasses.field(default_factory=dict)
+    first_bad: dict[str, str] = dataclasses.field(default_factory=dict)
+    outcomes: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+        """From names that `clean_name` has passed."""
+        rows = list(pairs)
+        columns = [pa.array([row[side] for row in rows], pa.large_string()) for side in (0, 1)]
+        return cls(pairs=_each_once(pa.table(columns, schema=PAIR_SCHEMA)))
+
+    def servers_of(self, domain: str) -> tuple[str, ...]:
+        """Name servers of `domain`, or of the nearest domain above it that has any, up to the registered one."""
+        for name in upwards(domain):
+            if name in self._places:
+                first, end = self._places[name]
+                return tuple(self.pairs["ns"].slice(first, end - first).to_pylist())
+        return ()
+
+    def providers_of(self, domain: str) -> tuple[str, ...]:
+        """Providers of `domain`, sorted: a site on the name servers of several counts for each."""
+        return tuple(sorted({provider for ns in self.servers_of(domain) if (provider := provider_of(ns))}))
+
+    def providers(self) -> pa.Table:
+        """Every domain with each of its providers: domain, provider; sorted."""
+        coded = self.pairs["ns"].combine_chunks().dictionary_encode()
+        found = pa.array([provider_of(ns) for ns in coded.dictionary.to_pylist()], pa.large_string())
+        table = pa.table({"domain": self.pairs["domain"], "provider": found.take(coded.indices)})
+        return _each_once(table.filter(pc.is_valid(table["provider"])))
+
+    def servers_of_providers(self) -> dict[str, tuple[str, ...]]:
+        """The name servers of each provider, sorted: what a block list needs."""
+        servers: dict[str, list[str]] = collections.defaultdict(list)
+        for ns in sorted(pc.unique(self.pairs["ns"]).to_pylist()):
+            if provider := provider_of(ns):
+                servers[provider].append(ns)
+        return {provider: tuple(servers[provider]) for provider in sorted(servers)}
+
+    @functools.cached_property
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """First and end of each domain's pairs."""
+        counts = pc.value_counts(self.pairs["domain"].combine_chunks())  # in order of appearance, which is sorted
+        ends = np.cumsum(np.asarray(counts.field("counts")))
+        starts = ends - np.asarray(counts.field("counts"))
+        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+        return dict(zip(counts.field("values").to_pylist(), bounds, strict=True))
+
+
+def _each_once(table: pa.Table) -> pa.Table:
+    """`table` sorted by its columns, equal rows once."""
+    table = table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
+    if not table.num_rows:
+        return table
+    columns = [column.chunk(0) for column in table.columns]
+    same = [pc.equal(column[1:], column[:-1]) for column in columns]
+    return table.filter(pa.concat_arrays([pa.array([True]), pc.invert(pc.and_(*same))]))
+
+
+class Taker:
+    """Takes raw pairs from the readers of files, keeps those of the wanted domains, counts the rest by reason."""
+
+    def __init__(self, wanted: Collection[str] | None) -> None:
+        names = None if wanted is None else sorted({above for name in wanted for above in upwards(name)})
+        self._wanted = None if names is None else pa.array(names, pa.large_string())
+        self._raw: list[Pair] = []
+        self._kept = [PAIR_SCHEMA.empty_table()]
+        self._bad: collections.Counter[str] = collections.Counter()
+        self._first_bad: dict[str, str] = {}
+        self.outcomes: collections.Counter[str] = collections.Counter()
+        self.lines = self.other = self.taken = 0
+
+    def refuse(self, reason: str, example: bytes) -> None:
+        """Counts what cannot be taken."""
+        self._bad[reason] += 1
+        self._first_bad.setdefault(reason, example[:_EXAMPLE].decode("utf-8", "backslashreplace"))
+
+    def take(self, pairs: Sequence[Pair]) -> None:
+        """Takes pairs as they were written, but for relative names."""
+        self.taken += len(pairs)
+        self._raw.extend(pairs)
+        if len(self._raw) >= PAIRS_AT_ONCE:
+            self._check()
+
+    def done(self) -> NameServers:
+        """All that was kept."""
+        self._check()
+        return NameServers(
+            pairs=_each_once(pa.concat_tables(self._kept)),
+            lines=self.lines,
+            other=self.other,
+            bad=dict(sorted(self._bad.items())),
+            first_bad=dict(sorted(self._first_bad.items())),
+            outcomes=dict(sorted(self.outcomes.items())),
+        )
+
+    def _check(self) -> None:
+        """A pair is refused once, for the first of its names that is bad; what nobody wants is refused all the same."""
+        raw, self._raw = self._raw, []
+        columns = [_clean_names([pair[side] for pair in raw]) for side in (0, 1)]
+        good = pc.and_(pc.is_valid(columns[0]), pc.is_valid(columns[1]))
+        for place in np.flatnonzero(~np.asarray(good)).tolist():
+            self.refuse(*next((reason, name) for name in raw[place] if (reason := _clean_raw(name)[1])))
+        keep = good if self._wanted is None else pc.and_(good, pc.is_in(columns[0], value_set=self._wanted))
+        self._kept.append(pa.table(columns, schema=PAIR_SCHEMA).filter(keep))
+
+
+def _clean_names(raw: list[bytes]) -> pa.Array:
+    """Names in their clean form, null where refused: Arrow passes the plain ones, `clean_name` sees only the rest."""
+    names = pa.array(raw, pa.large_binary())
+    plain = pc.and_(
+        pc.match_substring_regex(names, _PLAIN, ignore_case=True), pc.less_equal(pc.binary_length(names), LONGEST_NAME)
+    )
+    plain = np.asarray(pc.and_not(plain, pc.match_substring_regex(names, _NUMBER_LAST)))
+    passed = pc.ascii_rtrim(pc.ascii_lower(names.filter(pa.array(plain)).cast(pa.large_string())), ".")
+    if plain.all():
+        return passed
+    seen = pa.array([_clean_raw(raw[place])[0] or None for place in np.flatnonzero(~plain)], pa.large_string())
+    order = np.empty(len(raw), np.int64)
+    order[np.flatnonzero(plain)] = np.arange(len(passed))
+    order[np.flatnonzero(~plain)] = np.arange(len(passed), len(raw))
+    return pa.concat_arrays([passed, seen]).take(pa.array(order))
+
+
+def _clean_raw(raw: bytes) -> tuple[str, str]:
+    try:
+        return clean_name(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return "", BAD_NAME

@@ -1,0 +1,210 @@
+"""From a forest to the answers of a run: members, clusters and families, each cluster with its figures and rank.
+
+The rank is the paper's (section 4.2, table 1): mean similarity to the centre x number of domains. Addresses are never
+all in memory: pages are gone through a batch at a time, and hosts and domains are counted by their hashes.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from samehand.base.settings import Settings
+from samehand.grouping.forest import Comparable, Edges, Groups, cut, find_centres, in_groups, split_chains, supported
+from samehand.kernels.html.links import hash_hosts
+from samehand.methods.style.noise import page_buffers
+from samehand.store.folder import RunFolder, TableWriter
+
+EDGES, MEMBERS, CLUSTERS = "style/edges.parquet", "style/members.parquet", "style/clusters.parquet"
+_STRETCH = 1 << 20
+_EDGES_SCHEMA = pa.schema([("left_page_id", pa.int64()), ("right_page_id", pa.int64()), ("similarity", pa.float32())])
+_MEMBERS_SCHEMA = pa.schema(
+    [
+        ("url", pa.string()),
+        ("page_id", pa.int64()),
+        ("cluster_id", pa.int64()),
+        ("family_id", pa.int64()),
+        ("similarity", pa.float32()),
+    ]
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Grouped:
+    """Pages in families and clusters. Rows stand in page_id order; labels are the smallest row of a group."""
+
+    page_ids: NDArray[np.int64]
+    forest: Edges
+    families: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    clusters: Groups
+
+
+def group_rows(things: Comparable, page_ids: NDArray[np.int64], forest: Edges, settings: Settings) -> Grouped:
+    """Both cuts of a forest, and the centres of its clusters."""
+    rows = len(page_ids)
+    families = family_labels(things, rows, forest, settings.loose, settings)
+    labels = cluster_labels(things, rows, forest, settings.tight, settings)
+    return Grouped(page_ids, forest, families, labels, find_grouped(things, labels))
+
+
+def family_labels(
+    things: Comparable, rows: int, forest: Edges, threshold: float, settings: Settings
+) -> NDArray[np.int32]:
+    """Families at `threshold`: components of the forest, without low links that nothing else speaks for."""
+    tight = cut(forest, rows, settings.tight)
+    firm = supported(things, forest, tight, firm=settings.firm, support=settings.support)
+    return cut(firm, rows, threshold)
+
+
+def cluster_labels(
+    things: Comparable, rows: int, forest: Edges, threshold: float, settings: Settings
+) -> NDArray[np.int32]:
+    """Clusters at `threshold`: components of the forest, without what is only chained to them."""
+    labels = cut(forest, rows, threshold)
+    return split_chains(things, forest, labels, threshold=threshold, least=settings.cohesion * threshold)
+
+
+def find_grouped(things: Comparable, labels: NDArray[np.int32]) -> Groups:
+    """The groups of two rows and more."""
+    things.let_go()
+    rows = in_groups(labels)
+    return find_centres(things, rows, labels[rows])
+
+
+def write_grouped(folder: RunFolder, grouped: Grouped) -> dict[str, int]:
+    """Writes edges, members and clusters; returns their counts."""
+    _write_edges(folder, grouped)
+    in_families = np.zeros(len(grouped.page_ids), np.bool_)
+    in_families[in_groups(grouped.families)] = True
+    _write_members(folder, grouped, in_families)
+    table = summarise(PageFacts.of(folder, len(grouped.page_ids)), grouped)
+    folder.write_table(CLUSTERS, table)
+    return {
+        "clusters": table.num_rows,
+        "clustered_pages": int(grouped.clusters.members.size),
+        "families": int(np.unique(grouped.families[in_families]).size),
+    }
+
+
+def _write_edges(folder: RunFolder, grouped: Grouped) -> None:
+    """The forest in terms of page ids, strongest first."""
+    forest = grouped.forest
+    with TableWriter(folder.path / EDGES, _EDGES_SCHEMA) as writer:
+        for start in range(0, len(forest), _STRETCH):
+            pairs = grouped.page_ids[forest.pairs[start : start + _STRETCH]]
+            columns = [pairs[:, 0].copy(), pairs[:, 1].copy(), forest.similarities[start : start + _STRETCH]]
+            writer.write_table(pa.table(columns, schema=_EDGES_SCHEMA))
+
+
+def edges_from_table(table: pa.Table, page_ids: NDArray[np.int64]) -> Edges:
+    """The stored forest in terms of rows again."""
+    sides = [np.searchsorted(page_ids, table.column(name).to_numpy()) for name in ("left_page_id", "right_page_id")]
+    return Edges.of(sides[0], sides[1], table.column("similarity").to_numpy())
+
+
+def _write_members(folder: RunFolder, grouped: Grouped, in_families: NDArray[np.bool_]) -> None:
+    """Every page that is in a family, once. A page alone in its cluster is its own centre."""
+    similarities = np.ones(len(grouped.page_ids), np.float32)
+    similarities[grouped.clusters.members] = grouped.clusters.similarities
+    with TableWriter(folder.path / MEMBERS, _MEMBERS_SCHEMA) as writer:
+        for first, batch in _numbered(folder, ["url"]):
+            rows = first + np.flatnonzero(in_families[first : first + len(batch)])
+            columns = [
+                batch.column("url").take(pa.array(rows - first)),
+                grouped.page_ids[rows],
+                grouped.page_ids[grouped.labels[rows]],
+                grouped.page_ids[grouped.families[rows]],
+                similarities[rows],
+            ]
+            writer.write_table(pa.table(columns, schema=_MEMBERS_SCHEMA))
+
+
+def _numbered(folder: RunFolder, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Batches of pages and the row each begins at."""
+    first = 0
+    for batch in folder.iterate_parts("pages", columns):
+        yield first, batch
+        first += len(batch)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What figures of clusters need of all pages: hashes of their hosts and domains. Addresses are looked up."""
+
+    folder: RunFolder
+    hosts: NDArray[np.uint64]
+    domains: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, folder: RunFolder, rows: int) -> "PageFacts":
+        """Goes through the pages of a run once."""
+        hosts, domains = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
+        for first, batch in _numbered(folder, ["url_host_name", "url_host_private_domain"]):
+            host = pc.fill_null(batch.column("url_host_name"), "")
+            domain = pc.fill_null(batch.column("url_host_private_domain"), host)
+            hosts[first : first + len(batch)] = _hashed(host)
+            domains[first : first + len(batch)] = _hashed(domain)
+        return cls(folder, hosts, domains)
+
+    def urls(self, rows: NDArray[np.int32]) -> pa.Array:
+        """The addresses of a few rows."""
+        order = np.argsort(rows, kind="stable")
+        found = []
+        for first, batch in _numbered(self.folder, ["url"]):
+            here = rows[order[slice(*np.searchsorted(rows[order], [first, first + len(batch)]))]]
+            if here.size:
+                found.append(batch.column("url").take(pa.array(here - first)))
+        places = np.empty_like(order)
+        places[order] = np.arange(order.size)
+        return pa.concat_arrays(found).take(pa.array(places)) if found else pa.array([], pa.string())
+
+
+def _hashed(names: pa.StringArray) -> NDArray[np.uint64]:
+    return hash_hosts(*page_buffers(names.cast(pa.large_binary())))
+
+
+def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:
+    """One row per cluster, highest score first; equal scores by cluster_id."""
+    groups, page_ids = grouped.clusters, grouped.page_ids
+    sizes = groups.sizes()
+    means = np.round(groups.sums(groups.similarities.astype(np.float64)) / sizes, 6)
+    domains = _distinct(pages.domains, groups)
+    columns: dict[str, Any] = {
+        "cluster_id": page_ids[groups.labels],
+        "family_id": page_ids[grouped.families[groups.labels]],
+        "pages": sizes,
+        "hosts": _distinct(pages.hosts, groups),
+        "domains": domains,
+        "mean_similarity": means,
+        "weakest_link": _weakest_links(grouped),
+        "score": np.round(means * domains, 6),
+        "centre_page_id": page_ids[groups.centres],
+        "centre_url": pages.urls(groups.centres),
+    }
+    return pa.table(columns).sort_by([("score", "descending"), ("cluster_id", "ascending")])
+
+
+def _distinct(values: NDArray[np.uint64], groups: Groups) -> NDArray[np.int64]:
+    """How many different values the members of each group have."""
+    numbers = np.repeat(np.arange(groups.labels.size, dtype=np.int32), groups.sizes())
+    chosen = values[groups.members]
+    order = np.lexsort((chosen, numbers))
+    numbers, chosen = numbers[order], chosen[order]
+    is_new = np.ones(chosen.size, np.bool_)
+    is_new[1:] = (chosen[1:] != chosen[:-1]) | (numbers[1:] != numbers[:-1])
+    return np.bincount(numbers[is_new], minlength=groups.labels.size)
+
+
+def _weakest_links(grouped: Grouped) -> NDArray[np.float32]:
+    """The least similarity among the forest's links within each cluster: where it would part first."""
+    forest, labels = grouped.forest, grouped.labels
+    inside = labels[forest.pairs[:, 0]] == labels[forest.pairs[:, 1]]
+    numbers = np.searchsorted(grouped.clusters.labels, labels[forest.pairs[inside, 0]])
+    weakest = np.ones(grouped.clusters.labels.size, np.float32)
+    np.minimum.at(weakest, numbers, forest.similarities[inside])
+    return weakest

@@ -1,0 +1,167 @@
+"""WARC and ARC files, plain or packed with gzip, zstd or lz4: their records as Pages and Rejects."""
+
+from collections.abc import Generator, Iterator
+from typing import Final, NamedTuple
+
+from samehand.base.page import Page
+from samehand.base.settings import Settings
+from samehand.sources.archive.fast import fast_records
+from samehand.sources.archive.frames import CODECS, codec_for
+from samehand.sources.archive.heads import ARC, WARC, Format, time_of
+from samehand.sources.archive.members import Codec, GzipCodec
+from samehand.sources.archive.packed import MemberRecords
+from samehand.sources.archive.records import Damage, PlainRecords, Record, RecordReader, find_plain
+from samehand.sources.archive.window import ByteFile, read_at
+from samehand.sources.http.body import Origin, refuse
+from samehand.sources.http.responses import page_from_resource, page_from_response
+from samehand.sources.reasons import EMPTY_BODY, READER_ERROR, TRUNCATED_RECORD, record_type_reason, reject, text_of
+from samehand.sources.unit import Outcome, Reading, Source, Unit
+
+BLOCK_EXTRA: Final = 1 << 20
+"""Bytes of a record that are read beyond the longest page: room for HTTP heads and chunk lines."""
+
+_DETECT_BYTES = 1 << 20
+_MAX_CAREFUL_RUN = 1024
+_HTTP_BLOCKS: Final = (b"application/http", b"message/http")
+
+
+class Archive(NamedTuple):
+    """An open archive file: how it is packed (None: not at all) and what its records look like."""
+
+    file: ByteFile
+    size: int
+    codec: Codec | None
+    form: Format
+
+    def reader(self, position: int, settings: Settings) -> RecordReader:
+        """The careful reader, from `position` on."""
+        most = settings.max_page_bytes + BLOCK_EXTRA
+        if self.codec is None:
+            return PlainRecords(self.file, self.size, position=position, form=self.form, most=most)
+        return MemberRecords(self.codec, position=position, form=self.form, most=most, max_ratio=settings.max_ratio)
+
+    def find(self, position: int) -> int:
+        """Position of the first record at or behind `position`, or the end of the file."""
+        if self.codec is None:
+            return find_plain(self.file, position, form=self.form, until=self.size)
+        return self.codec.find(position, self.form)
+
+
+def open_archive(file: ByteFile, size: int, form: Format) -> Archive:
+    """The archive in `file`. How it is packed is seen from its first bytes or, when these are bad, from the next."""
+    start = read_at(file, 0, 16)
+    codec = codec_for(start)
+    if codec is None and not start.startswith(form.starts):
+        part = min(size, _DETECT_BYTES)
+        codec = next((codec for codec in CODECS if codec(file, part).find(0, form) < part), None)
+    return Archive(file, size, codec(file, size) if codec else None, form)
+
+
+def form_of(source: Source) -> Format:
+    """What the records of this source look like."""
+    return ARC if source.kind == "arc" else WARC
+
+
+def read_warc(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
+    """The pages and rejects of a unit of a WARC or ARC file."""
+    source = unit.source
+    with open(source.path, "rb") as file:
+        archive = open_archive(file, source.size, form_of(source))
+        start = unit.start if unit.exact or unit.start == 0 else archive.find(unit.start)
+        reading.first = start
+        reading.stop = yield from archive_outcomes(archive, start, end=unit.end, name=source.name, settings=settings)
+
+
+def find_warc_page(source: Source, offset: int, *, settings: Settings) -> Outcome | None:
+    """What is at `offset` of a WARC or ARC file, if a record starts there."""
+    with open(source.path, "rb") as file:
+        archive = open_archive(file, source.size, form_of(source))
+        return outcome_at(archive, offset, name=source.name, settings=settings)
+
+
+def outcome_at(archive: Archive, offset: int, *, name: str, settings: Settings) -> Outcome | None:
+    """What is at `offset`. A record that is not the first of its member is only found from the start of the file on."""
+    for start in (offset, 0) if archive.codec else (offset,):
+        reader = archive.reader(start, settings)
+        while reader.position <= offset and (item := reader.next()):
+            if item.start == offset and isinstance(item, Record):
+                return outcome_of(item, name=name, settings=settings)
+    return None
+
+
+def archive_outcomes(
+    archive: Archive, start: int, *, end: int, name: str, settings: Settings
+) -> Generator[Outcome, None, int]:
+    """The pages and rejects of the records that start in [start, end). Returns the position of the next record."""
+    records = _records(archive, start, end=end, settings=settings)
+    while True:
+        try:
+            item = next(records)
+        except StopIteration as stopped:
+            return int(stopped.value)
+        yield outcome_of(item, name=name, settings=settings)
+
+
+def _records(archive: Archive, position: int, *, end: int, settings: Settings) -> Generator[Record | Damage, None, int]:
+    """All records and damages, by the fast reader where it can. Returns the position of the next record."""
+    is_fast = isinstance(archive.codec, GzipCodec) and archive.form is WARC
+    run = 1
+    while position < min(end, archive.size):
+        if is_fast:
+            most = settings.max_page_bytes + BLOCK_EXTRA
+            position, is_done = yield from fast_records(archive.file, archive.size, start=position, end=end, most=most)
+            if is_done:
+                break
+        reader = archive.reader(position, settings)
+        read = 0
+        while not (is_fast and read >= run and reader.fresh):
+            if reader.fresh and reader.position >= end:
+                return reader.position
+            item = reader.next()
+            if item is None:
+                return archive.size
+            yield item
+            read += 1
+        position = reader.position
+        # Where much is broken, changing readers at every record costs more than it gains.
+        run = min(2 * run, _MAX_CAREFUL_RUN)
+    return position
+
+
+def outcome_of(item: Record | Damage, *, name: str, settings: Settings) -> Outcome:
+    """The Page or the Reject that a record is: never both, never none, and never an exception."""
+    if isinstance(item, Damage):
+        size = item.next - item.start
+        return reject(name, item.start, reason=item.reason, size=size, url=item.url, detail=item.detail)
+    head = item.head
+    origin = Origin(
+        name=name,
+        offset=item.start,
+        length=item.next - item.start,
+        url=head.url,
+        time=time_of(head.date),
+        digest=head.digest,
+        truncated=head.truncated if item.complete else "disconnect",
+    )
+    try:
+        outcome = _outcome_of_record(item, origin, settings)
+    except Exception as error:  # noqa: BLE001 - the page boundary: no page stops a run
+        return refuse(origin, READER_ERROR, text_of(error))
+    if item.complete or isinstance(outcome, Page):
+        return outcome
+    return refuse(origin, TRUNCATED_RECORD, outcome.reason)
+
+
+def _outcome_of_record(record: Record, origin: Origin, settings: Settings) -> Outcome:
+    head = record.head
+    if head.record_type not in ("response", "resource"):
+        reason = record_type_reason(head.record_type)
+        return refuse(origin, reason, head.record_type if reason.endswith("unknown") else "")
+    block = record.block
+    if not block:
+        return refuse(origin, EMPTY_BODY)
+    media = head.content_type.strip().lower()
+    if head.record_type == "response" and (not media or media.startswith(_HTTP_BLOCKS) or block.startswith(b"HTTP/")):
+        cut = record.complete and head.length is not None and head.length > len(block)
+        return page_from_response(block, origin, cut=cut, settings=settings)
+    return page_from_resource(block, origin, content_type=head.content_type, settings=settings)

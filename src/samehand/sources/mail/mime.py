@@ -1,0 +1,275 @@
+"""Subject and text of one message, read linearly and within bounds.
+
+The parser of the standard library recurses, and takes seconds for a header made to be slow. What is wanted here is
+little (the subject and the text that a reader sees), so parts are split at their boundaries with an explicit stack,
+and only four header fields are ever looked at. Nothing raises: what is wrong is said in `Message.notes`.
+
+    note          what was wrong, and what was read all the same
+    ------------  --------------------------------------------------------------------------------------------
+    broken_mime   a head that no blank line ends, a multipart without boundary, parts or end: all that is there
+    bad_base64    base64 with other bytes in it, or cut off: what its letters stand for
+    over_limits   more header bytes, parts, nesting or encoded words than the limits below: the first of them
+"""
+
+import binascii
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from samehand.sources.http.charset import SINGLE_BYTE_CODECS, charset_name, to_ascii_compatible
+
+MAX_HEAD_BYTES = 64 << 10
+"""As much as is read of one head, that of the message or of a part."""
+MAX_PARTS = 200
+MAX_DEPTH = 20
+MAX_ENCODED_WORDS = 200
+
+BROKEN_MIME: Final = "broken_mime"
+BAD_BASE64: Final = "bad_base64"
+OVER_LIMITS: Final = "over_limits"
+
+HtmlToText = Callable[[bytes], str]
+
+_PLAIN: Final = "text/plain"
+_HTML: Final = "text/html"
+_MULTIPART: Final = "multipart/"
+
+# Possessive, so that a line is never looked at again: "From " lines stand in mailboxes, ">From " in quoted ones.
+_HEAD: Final = re.compile(rb"(?:(?:>?From |[ \t]|[!-9;-~]++[ \t]*+:)[^\n]*+(?:\n|\Z))*+")
+_BEFORE_HEAD: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*+")
+_BLANK_LINE: Final = re.compile(rb"\r?\n")
+_HEAD_END: Final = re.compile(rb"\n\r?\n")
+_ANY_FIELD: Final = re.compile(rb"^[A-Za-z0-9][\w.-]*+[ \t]*+:", re.MULTILINE)
+_FIELD: Final = re.compile(
+    rb"^(subject|content-(?:type|transfer-encoding|disposition))[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FIRST_WORD: Final = re.compile(r"[^\s;]+")
+_PARAMETER: Final = re.compile(
+    rb"(?:^|[;\s])(boundary|charset)\s*+=\s*+(?:\"([^\"]*+)\"|([^\s;\"]++))", re.IGNORECASE | re.MULTILINE
+)
+_ENCODED_WORD: Final = re.compile(r"=\?([^?\s]{1,75})\?([bq])\?([^?]*+)\?=", re.IGNORECASE)
+_BETWEEN_WORDS: Final = re.compile(r"(?<=\?=)\s++(?==\?[^?\s]{1,75}\?[bq]\?)", re.IGNORECASE)
+_BASE64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_NOT_BASE64: Final = bytes(set(range(256)) - set(_BASE64))
+
+
+class Message(NamedTuple):
+    """What a message says. `has_field` is False for bytes that do not start with any header field: no mail."""
+
+    subject: str
+    body: str
+    notes: frozenset[str]
+    has_field: bool
+
+
+class _Head(NamedTuple):
+    """The first of each wanted field, by its name in lower case, and where the body starts."""
+
+    fields: dict[bytes, bytes]
+    body: int
+    has_field: bool
+
+
+@dataclasses.dataclass(slots=True)
+class _Part:
+    """A part whose body is [start, end) of the message; `shown` are the parts whose text a reader sees in its place."""
+
+    head: _Head
+    start: int
+    end: int
+    depth: int
+    media: str = _PLAIN
+    children: "list[_Part]" = dataclasses.field(default_factory=list)
+    shown: "list[_Part]" = dataclasses.field(default_factory=list)
+    text: str = ""
+
+
+def read_message(data: bytes, html_to_text: HtmlToText) -> Message:
+    """The subject and text of the message in `data`. `html_to_text` gets HTML as UTF-8 and gives what it shows."""
+    notes: set[str] = set()
+    parts = _walk(data, notes)
+    # Parts stand behind the one that holds them, so from the last to the first all children are done before it.
+    for part in reversed(parts):
+        _choose_shown(part, data, notes)
+    root = parts[0]
+    for part in root.shown:
+        if part.media == _HTML:
+            part.text = html_to_text(_text_of(part, data, notes).encode("utf-8", "replace"))
+    # Eight bits without encoded words break the rules, yet are common in spam: they are in the charset of the text.
+    label = _ascii(_parameter((root.shown or [root])[0].head, b"charset"))
+    subject = _decode_header(root.head.fields.get(b"subject", b""), label, notes)
+    body = "\n".join(part.text for part in root.shown).replace("\r\n", "\n")
+    return Message(subject, body, frozenset(notes), root.head.has_field)
+
+
+def _walk(data: bytes, notes: set[str]) -> list[_Part]:
+    """All parts in the order in which they stand, a multipart before its parts; at least the message itself."""
+    before = _BEFORE_HEAD.match(data)
+    parts = [_read_part(data, (before.end() if before else 0, len(data)), 0, notes)]
+    waiting = _inner(parts[0], data, notes)
+    while waiting:
+        if len(parts) == MAX_PARTS:
+            notes.add(OVER_LIMITS)
+            break
+        span, parent = waiting.pop()
+        part = _read_part(data, span, parent.depth + 1, notes)
+        parent.children.append(part)
+        parts.append(part)
+        waiting += _inner(part, data, notes)
+    return parts
+
+
+def _inner(part: _Part, data: bytes, notes: set[str]) -> list[tuple[tuple[int, int], _Part]]:
+    """Where the parts of `part` are, and `part` itself with each: the first at the end, to be taken first."""
+    if not part.media.startswith(_MULTIPART):
+        return []
+    return [(span, part) for span in reversed(_split(part, data, notes))]
+
+
+def _read_part(data: bytes, span: tuple[int, int], depth: int, notes: set[str]) -> _Part:
+    start, end = span
+    head = _read_head(data, start, end, notes)
+    part = _Part(head, head.body, end, depth)
+    declared = _FIRST_WORD.search(_ascii(head.fields.get(b"content-type", b"")))
+    if declared and "/" in declared[0]:
+        part.media = declared[0].lower()
+    if depth and _ascii(head.fields.get(b"content-disposition", b"")).strip().lower().startswith("attachment"):
+        part.media = ""
+    return part
+
+
+def _read_head(data: bytes, start: int, end: int, notes: set[str]) -> _Head:
+    """The head that starts at `start`. Like the standard library: the first line that is no field ends it."""
+    limit = min(end, start + MAX_HEAD_BYTES)
+    found = _HEAD.match(data, start, limit)
+    stop = found.end() if found else start
+    text = data[start:stop]
+    fields: dict[bytes, bytes] = {}
+    for field in _FIELD.finditer(text):
+        fields.setdefault(field[1].lower(), field[2])
+    return _Head(fields, _body_start(data, stop, (limit, end), notes), _ANY_FIELD.search(text) is not None)
+
+
+def _body_start(data: bytes, head_end: int, bounds: tuple[int, int], notes: set[str]) -> int:
+    limit, end = bounds
+    if head_end == limit < end:
+        notes.add(OVER_LIMITS)
+        blank = _HEAD_END.search(data, head_end - 1, end)
+        return blank.end() if blank else end
+    blank = _BLANK_LINE.match(data, head_end, end)
+    if blank is None and head_end < end:
+        notes.add(BROKEN_MIME)
+    return blank.end() if blank else head_end
+
+
+def _split(part: _Part, data: bytes, notes: set[str]) -> list[tuple[int, int]]:
+    """Where the parts of a multipart are. One without any is made a plain text: something may still be read in it."""
+    if part.depth >= MAX_DEPTH:
+        notes.add(OVER_LIMITS)
+        return []
+    boundary = _parameter(part.head, b"boundary").rstrip()
+    spans: list[tuple[int, int]] = []
+    opened = -1
+    for place, behind, is_last in _delimiters(part, data, b"--" + boundary) if boundary else ():
+        if opened >= 0:
+            spans.append((opened, place))
+        opened = -1 if is_last else behind
+        if is_last or len(spans) == MAX_PARTS:
+            break
+    else:
+        notes.add(BROKEN_MIME)
+    if opened >= 0:
+        spans.append((opened, part.end))
+    if not spans:
+        notes.add(BROKEN_MIME)
+        part.media = _PLAIN
+    return spans
+
+
+def _delimiters(part: _Part, data: bytes, marker: bytes) -> Iterator[tuple[int, int, bool]]:
+    """The lines that are a delimiter: where each starts, where the next line starts, whether it is the last one."""
+    place = data.find(marker, part.start, part.end)
+    while place >= 0:
+        behind = place + len(marker)
+        if place == part.start or data[place - 1] == ord("\n"):
+            line_end = data.find(b"\n", behind, part.end)
+            behind = part.end if line_end < 0 else line_end + 1
+            rest = data[place + len(marker) : behind].strip()
+            if rest in (b"", b"--"):
+                yield place, behind, bool(rest)
+        place = data.find(marker, behind, part.end)
+
+
+def _choose_shown(part: _Part, data: bytes, notes: set[str]) -> None:
+    """Everything some reader may see: of alternatives all versions.
+
+    The plain one is often a stub ("your program does not show HTML") that strangers share, or text to deceive filters.
+    """
+    if part.media == _PLAIN:
+        part.text = _text_of(part, data, notes)
+        part.shown = [part] if part.text.strip() else []
+    elif part.media == _HTML:
+        part.shown = [part]
+    elif part.media.startswith(_MULTIPART):
+        part.shown = [leaf for child in part.children for leaf in child.shown]
+
+
+def _text_of(part: _Part, data: bytes, notes: set[str]) -> str:
+    content = data[part.start : part.end]
+    coding = _ascii(part.head.fields.get(b"content-transfer-encoding", b"")).strip().lower()
+    if coding == "quoted-printable":
+        content = binascii.a2b_qp(content)
+    elif coding == "base64":
+        content = _decode_base64(content, notes)
+    return _decode(content, _ascii(_parameter(part.head, b"charset")) or None)
+
+
+def _decode(content: bytes, label: str | None) -> str:
+    """Text in the charset that `label` names. The label itself never reaches Python's own list of codecs."""
+    content, name = to_ascii_compatible(content, label)
+    return content.decode(SINGLE_BYTE_CODECS.get(name or "", "utf-8"), "replace").removeprefix("\ufeff")
+
+
+def _decode_base64(content: bytes, notes: set[str]) -> bytes:
+    """What stands behind the padding is no base64: as a rule, a list's footer."""
+    letters, padding, rest = content.translate(None, b" \t\r\n").partition(b"=")
+    clean = letters.translate(None, _NOT_BASE64)
+    if len(clean) != len(letters) or rest.strip(b"=") or len(clean) % 4 == 1 or (len(clean) % 4 and not padding):
+        notes.add(BAD_BASE64)
+    whole = len(clean) - (len(clean) % 4 == 1)
+    return binascii.a2b_base64(clean[:whole] + b"=" * (-whole % 4))
+
+
+def _decode_header(value: bytes, label: str, notes: set[str]) -> str:
+    """A field's value on one line, its encoded words (RFC 2047) decoded; other bytes are UTF-8 or as `label` says."""
+
+    def word(found: re.Match[str]) -> str:
+        content = found[3].encode("utf-8", "replace")
+        is_base64 = found[2] in "bB"
+        content = _decode_base64(content, notes) if is_base64 else binascii.a2b_qp(content, header=True)
+        # RFC 2231 lets a language follow the charset. A charset unknown is one declared: it is not to be guessed.
+        return _decode(content, charset_name(found[1].partition("*")[0]) or "utf-8")
+
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = _decode(value, label or "utf-8")
+    text = _BETWEEN_WORDS.sub("", text)
+    text, count = _ENCODED_WORD.subn(word, text, count=MAX_ENCODED_WORDS)
+    if count == MAX_ENCODED_WORDS and _ENCODED_WORD.search(text):
+        notes.add(OVER_LIMITS)
+    return " ".join(text.split())
+
+
+def _parameter(head: _Head, name: bytes) -> bytes:
+    """A parameter of the head's Content-Type, empty when there is none."""
+    for found in _PARAMETER.finditer(head.fields.get(b"content-type", b"")):
+        if found[1].lower() == name:
+            return found[2] if found[2] is not None else found[3]
+    return b""
+
+
+def _ascii(value: bytes) -> str:
+    return value.decode("ascii", "replace")
