@@ -12,7 +12,7 @@ import pytest
 
 import samehand
 from dns_server import dns_server
-from samehand.cli.main import label as cli_label
+from samehand.cli import label as cli_label
 from samehand.demo import DemoFiles
 
 Command = Callable[..., "tuple[int, str, str]"]

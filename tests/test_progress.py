@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from samehand.cli.main import progress
+from samehand.cli import progress
 from samehand.cli.progress import ProgressDisplay
 from samehand.engine.tasks import Progress
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samehand.base.errors import UsageError
-from samehand.cli.main import render as report
+from samehand.cli import render as report
 
 HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "http://a/\r\nSet-Cookie: x", "\u202egnp.exe", "\x9b31m", "a\x00b", "\ud800"]
 
