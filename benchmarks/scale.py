@@ -136,7 +136,7 @@ def giant_bucket() -> None:
 
 def _giant_buckets(kept: float) -> None:
     settings = Settings()
-    plan = plan_probes(128, settings.loose, miss=settings.miss, probes=1)
+    plan = plan_probes(128, settings.family_threshold, miss=settings.miss_probability, probes=1)
     for size in BUCKETS:
         draw = np.random.Generator(np.random.PCG64(2))
         values = planted_values(draw, np.zeros(size, np.int64), np.array([kept]), 128)
@@ -153,7 +153,7 @@ def _giant_buckets(kept: float) -> None:
         began = time.perf_counter()
         forest, counts = find_forest(sketches, buckets, rule=check_rule(settings))
         seconds = time.perf_counter() - began
-        whole = np.count_nonzero(cut(forest, size, settings.tight) == 0) / size
+        whole = np.count_nonzero(cut(forest, size, settings.cluster_threshold) == 0) / size
         print(
             f"{size:11,} pages {seconds:6.2f} s, {counts.checks / size:5.2f} checks a page, {whole:.1%} in one cluster"
         )

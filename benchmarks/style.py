@@ -74,7 +74,7 @@ def _parts(page: bytes, settings: Settings) -> list[bytes]:
     noise = _CONTENT.sub(b"", page)
     if settings.fold_spaces:
         noise = _SPACES.sub(b" ", noise)
-    width = settings.part_bytes
+    width = settings.shingle_bytes
     return list({noise[start : start + width] for start in range(len(noise) - width + 1)})
 
 

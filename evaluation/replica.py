@@ -60,7 +60,7 @@ MISSED_HONEYPOT = 0.41
 """Of the recall that the original lexicon misses, the share that K = 10 finds: the better one in the paper."""
 
 MEGABYTES_PER_SECOND, TIMES_DATASKETCH = 40.0, 10.0
-RULE = CheckRule(loose=0.5, tight=CHECK, full_check=64, max_leaders=64)
+RULE = CheckRule(edge_threshold=0.5, leader_threshold=CHECK, exhaustive_bucket_size=64, max_leaders=64)
 _TABLE_1 = (
     ("Honeypot-Spam", "0.66          0.72   0.76   0.80     +21%             41%"),
     ("Cluster-Spam", "0.40          0.49   0.55   0.61     +52%             35%"),

@@ -96,7 +96,7 @@ def _report(corpus: Corpus, folder: Path) -> list[Floor]:
     families, clusters = corpus.labels(run, "family_id"), corpus.labels(run, "cluster_id")
     paper = corpus.scan(folder / "paper", Settings.preset("paper"))
     _print_levels(corpus, families, clusters, corpus.labels(paper, "cluster_id"))
-    _print_cuts(corpus, corpus.scan(folder / "cuts", Settings(loose=0.05)))
+    _print_cuts(corpus, corpus.scan(folder / "cuts", Settings(family_threshold=0.05)))
     worst = _print_keys(corpus, folder)
     _print_errors(corpus)
     family = pair_score(families, corpus.truth("generator"))

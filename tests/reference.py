@@ -79,7 +79,7 @@ def checked_edges(
     *,
     loose: float,
     tight: float,
-    full_check: int,
+    exhaustive_bucket_size: int,
     max_leaders: int,
 ) -> dict[tuple[int, int], float]:
     """Procedure 2 of the paper with the leader rule: the edges all probes find, k = 1."""
@@ -90,15 +90,20 @@ def checked_edges(
             if values[dimension] != EMPTY:
                 buckets.setdefault(values[dimension], []).append(row)
         for bucket in buckets.values():
-            edges.update(_bucket_edges(rows, bucket, loose, tight, full_check, max_leaders))
+            edges.update(_bucket_edges(rows, bucket, loose, tight, exhaustive_bucket_size, max_leaders))
     return edges
 
 
 def _bucket_edges(
-    rows: Sequence[Sequence[int]], bucket: list[int], loose: float, tight: float, full_check: int, max_leaders: int
+    rows: Sequence[Sequence[int]],
+    bucket: list[int],
+    loose: float,
+    tight: float,
+    exhaustive_bucket_size: int,
+    max_leaders: int,
 ) -> dict[tuple[int, int], float]:
     found: dict[tuple[int, int], float] = {}
-    if len(bucket) <= full_check:
+    if len(bucket) <= exhaustive_bucket_size:
         for left, right in itertools.combinations(bucket, 2):
             found[left, right] = similarity(rows[left], rows[right])
     else:

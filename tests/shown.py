@@ -22,7 +22,7 @@ TITLES = {
     "markup": "Markup",
     "replica": "Near replicas",
     "language": "Fake text",
-    "structure": "Structure",
+    "sites": "Sites",
     "providers": "Providers",
     "labels": "Labels",
 }

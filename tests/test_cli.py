@@ -169,7 +169,7 @@ def test_damaged_input_ends_with_3_and_nothing_readable_with_4(
         ("scan", "missing.warc.gz", "-o", "run"),
         ("scan", "*.nothing", "-o", "run"),
         ("clusters", "no-run"),
-        ("scan", "x", "-o", "run", "--tight", "2"),
+        ("scan", "x", "-o", "run", "--cluster-threshold", "2"),
         ("scan", "x", "-o", "run", "--dimensions", "100"),
         ("scam",),
     ],

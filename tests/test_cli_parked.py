@@ -24,7 +24,7 @@ def judged(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from samehand.methods.sites.judge import judge_run
 
     out = tmp_path_factory.mktemp("cli") / "run"
-    samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "structure"))
+    samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "sites"))
     judge_run(out, nameservers=[demo.nameservers])
     return out
 
@@ -125,7 +125,7 @@ def test_dns_only_when_asked(run: Path, samehand_command: Command) -> None:
     [
         (("parked", "RUN", "--nameservers", "none.csv"), 4, "Check the path"),
         (("parked", "RUN", "--allow", "none"), 4, "--allow"),
-        (("parked", "RUN", "--spam-distance", "7"), 2, "spam_distance is 7"),
+        (("parked", "RUN", "--max-mean-distance", "7"), 2, "max_mean_distance is 7"),
         (("parked", "RUN", "--resolve", "--dns-resolvers", "nobody"), 2, "is no resolver"),
         (("parked", "RUN", "--format", "rpz", "--serial", "-1"), 2, "makes no zone"),
         (("parked", "nothing"), 2, "samehand scan"),
@@ -145,8 +145,8 @@ def test_errors_say_the_next_step(
 def test_settings_of_parked_are_no_options_of_scan(samehand_command: Command) -> None:
     scan, parked = (samehand_command(name, "--help").out for name in ("scan", "parked"))
     assert "--max-tags" in scan
-    assert "--spam-distance" not in scan
-    for option in ("--max-tags", "--spam-distance", "--dns-rate", "--min-sites"):
+    assert "--max-mean-distance" not in scan
+    for option in ("--max-tags", "--max-mean-distance", "--dns-rate", "--min-sites"):
         assert option in parked
 
 
@@ -252,7 +252,7 @@ def test_a_page_that_is_gone_is_still_asked_for(
     demo: DemoFiles, tmp_path: Path, samehand_command: Command, people: Callable[[str], None]
 ) -> None:
     crawl = Path(shutil.copy(demo.crawl, tmp_path))
-    samehand.scan(str(crawl), tmp_path / "run", workers=1, signals=("style", "structure"))
+    samehand.scan(str(crawl), tmp_path / "run", workers=1, signals=("style", "sites"))
     assert samehand_command("parked", tmp_path / "run", "--workers", "1").code == 0
     crawl.unlink()
     people("q\n")
@@ -264,7 +264,7 @@ def test_what_pages_say_cannot_steer_the_terminal(
 ) -> None:
     page = {"url": "http://a.com/", "html": "<title>\x1b[2Jtitle</title><p>\x1b]0;word\x07 and others \u202e"}
     (tmp_path / "pages.jsonl").write_text(json.dumps(page) + "\n")
-    samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals=("style", "structure"))
+    samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals=("style", "sites"))
     shown = samehand_command("parked", tmp_path / "run", "--sites").out
     people("q\n")
     shown += samehand_command("label", tmp_path / "run").out

@@ -65,7 +65,7 @@ def forest_of(
 
 
 def rule(**changes: float) -> CheckRule:
-    return CheckRule(**{"loose": 0.2, "tight": 0.6, "full_check": 64, "max_leaders": 4, **changes})
+    return CheckRule(**{"loose": 0.2, "tight": 0.6, "exhaustive_bucket_size": 64, "max_leaders": 4, **changes})
 
 
 def all_probes(dimensions: int = DIMENSIONS) -> ProbePlan:
@@ -85,16 +85,18 @@ def test_with_all_probes_the_cuts_are_those_of_all_pairs(rows: list[list[int]]) 
 
 
 @given(sketch_rows(), st.integers(2, 6), st.integers(1, 3), st.integers(1, DIMENSIONS))
-def test_leader_rule_equals_reference(rows: list[list[int]], full_check: int, max_leaders: int, probes: int) -> None:
+def test_leader_rule_equals_reference(
+    rows: list[list[int]], exhaustive_bucket_size: int, max_leaders: int, probes: int
+) -> None:
     rows = [row for row, _ in itertools.groupby(sorted(rows))]  # equal rows are collapsed before
     plan = plan_probes(DIMENSIONS, 0.2, miss=0.01, probes=probes)
-    forest, _ = forest_of(rows, plan, threads=2, full_check=full_check, max_leaders=max_leaders)
+    forest, _ = forest_of(rows, plan, threads=2, exhaustive_bucket_size=exhaustive_bucket_size, max_leaders=max_leaders)
     edges = reference.checked_edges(
         rows,
         plan.subsets[:, 0].tolist(),
         loose=0.2,
         tight=0.6,
-        full_check=full_check,
+        exhaustive_bucket_size=exhaustive_bucket_size,
         max_leaders=max_leaders,
     )
     for pair, value in zip(forest.pairs.tolist(), forest.similarities.tolist(), strict=True):
@@ -106,8 +108,8 @@ def test_leader_rule_equals_reference(rows: list[list[int]], full_check: int, ma
 
 @given(sketch_rows(), st.sampled_from([1, 2, 4]))
 def test_threads_do_not_change_the_forest(rows: list[list[int]], threads: int) -> None:
-    one, _ = forest_of(rows, all_probes(), full_check=3, threads=1)
-    many, _ = forest_of(rows, all_probes(), full_check=3, threads=threads)
+    one, _ = forest_of(rows, all_probes(), exhaustive_bucket_size=3, threads=1)
+    many, _ = forest_of(rows, all_probes(), exhaustive_bucket_size=3, threads=threads)
     assert one.pairs.tolist() == many.pairs.tolist()
     assert one.similarities.tolist() == many.similarities.tolist()
 
@@ -133,18 +135,18 @@ def test_forest_of_parts_is_the_forest_of_all(rows: list[list[int]], order: list
 
 
 @given(sketch_rows(), st.sampled_from([0.0, 0.5, 0.7, 1.0]))
-def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], cohesion: float) -> None:
+def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], min_centre_ratio: float) -> None:
     given_sketches = sketches(rows)
     forest, _ = forest_of(rows, all_probes())
     before = grouping.cut(forest, len(rows), 0.4)
-    after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * cohesion)
+    after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * min_centre_ratio)
     groups = grouping.find_centres(given_sketches, np.arange(len(rows), dtype=np.int32), after)
-    assert (groups.similarities >= np.float32(0.4 * cohesion)).all()
+    assert (groups.similarities >= np.float32(0.4 * min_centre_ratio)).all()
     for label in set(after.tolist()):
         members = np.flatnonzero(after == label)
         assert label == members.min()  # named by the smallest
         assert len(set(before[members].tolist())) == 1  # split, never merged
-    if cohesion == 0.0:
+    if min_centre_ratio == 0.0:
         assert (after == before).all()
 
 

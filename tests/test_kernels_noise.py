@@ -43,14 +43,14 @@ def test_positions_lead_back_to_the_source(page: bytes, fold: bool) -> None:
 
 @given(PAGES, st.sampled_from([2, 3, 16, 31, 32, 33, 63]), st.booleans(), st.sampled_from(["samehand", "another"]))
 def test_fingerprint_equals_procedure_1(page: bytes, width: int, fold: bool, key: str) -> None:
-    chosen = settings(part_bytes=width, fold_spaces=fold, key=key)
+    chosen = settings(shingle_bytes=width, fold_spaces=fold, key=key)
     expected = reference.fingerprint(reference.noise(page, fold=fold), width=width, key=key, dimensions=16)
     assert style.fingerprint(page, chosen).tolist() == expected
 
 
 @given(PAGES, st.sampled_from([2, 16, 63]))
 def test_rolling_hash_equals_hash_of_each_window(page: bytes, width: int) -> None:
-    chosen = settings(part_bytes=width)
+    chosen = settings(shingle_bytes=width)
     tables = style._tables_of(chosen)
     kept = style.noise_of(page, chosen)
     hashes = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, width)

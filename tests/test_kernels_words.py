@@ -238,12 +238,12 @@ def test_digests_are_equal_just_when_the_sets_are(left: list[set[int]], right: l
 
 
 def checked(
-    sets: list[set[int]], keys: list[int], tight: float, full_check: int, max_leaders: int
+    sets: list[set[int]], keys: list[int], tight: float, exhaustive_bucket_size: int, max_leaders: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     column = np.array(keys, np.uint64)
     order = np.flatnonzero(column)
     order = order[np.argsort(column[order], kind="stable")]
-    return wordsets.check_buckets(*flat(sets, np.uint32), column, order, tight, full_check, max_leaders)
+    return wordsets.check_buckets(*flat(sets, np.uint32), column, order, tight, exhaustive_bucket_size, max_leaders)
 
 
 @given(SMALL_SETS, st.data())

@@ -171,7 +171,7 @@ def test_settings_of_the_run_decide(model: Path, tmp_path: Path) -> None:
     crawl = pages_of(tmp_path / "crawl", {"natural.test": article(5000), "made.test": chained(1)})
     base = Settings(language_model=str(model))
     for name, settings, wanted in (
-        ("short", dataclasses.replace(base, judge_words=100_000), {"too short"}),
+        ("short", dataclasses.replace(base, min_judged_words=100_000), {"too short"}),
         ("all", dataclasses.replace(base, fake_threshold=0.0), {"fake"}),
         ("none", dataclasses.replace(base, fake_threshold=1.0), {"natural"}),
     ):

@@ -29,7 +29,7 @@ PARKING = {"parkwell.example", "lotside.test"}
 @pytest.fixture(scope="module")
 def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
     out = tmp_path_factory.mktemp("parked") / "run"
-    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "structure"))
+    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "sites"))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_nothing_is_judged_twice_and_name_servers_are_remembered(
 def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_path: Path) -> None:
     run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     first = judge_run(run.folder.path, nameservers=[demo.nameservers])
-    strict = judge_run(run.folder.path, settings=Settings(spam_distance=0.001))
+    strict = judge_run(run.folder.path, settings=Settings(max_mean_distance=0.001))
     assert strict.facts["sites"]["spam"] < first.facts["sites"]["spam"]
     (run.folder.path / parked.SITES).unlink()
     last = judge_run(run.folder.path)

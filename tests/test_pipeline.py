@@ -165,8 +165,8 @@ def test_other_thresholds_group_anew_without_reading(
 ) -> None:
     samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     monkeypatch.setattr(tasks, "process_task", lambda *_: pytest.fail("read again"))
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=Settings(tight=0.9), workers=1)
-    assert run.settings.tight == 0.9
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=Settings(cluster_threshold=0.9), workers=1)
+    assert run.settings.cluster_threshold == 0.9
     assert run.clusters().equals(run.clusters(cut=0.9))
 
 
@@ -174,7 +174,7 @@ def test_other_inputs_or_settings_are_refused_and_force_starts_anew(demo: DemoFi
     out = tmp_path / "run"
     samehand.scan(str(demo.crawl), out, workers=1)
     with pytest.raises(RunMismatchError, match="--force"):
-        samehand.scan(str(demo.crawl), out, settings=Settings(part_bytes=32), workers=1)
+        samehand.scan(str(demo.crawl), out, settings=Settings(shingle_bytes=32), workers=1)
     (tmp_path / "a.html").write_bytes(b"<html><p>a page</p></html>")
     with pytest.raises(RunMismatchError, match="other inputs"):
         samehand.scan(str(tmp_path / "a.html"), out, workers=1)

@@ -14,7 +14,7 @@ from samehand.methods.replica.groups import Replicas, agreeing_lexicon, candidat
 from samehand.methods.replica.lexicon import Lexicon
 from samehand.methods.replica.signatures import ALL_WORDS, Signer
 
-RULE = CheckRule(loose=0.5, tight=0.8, full_check=64, max_leaders=64)
+RULE = CheckRule(edge_threshold=0.5, leader_threshold=0.8, exhaustive_bucket_size=64, max_leaders=64)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_groups_are_the_components_of_all_agreeing_pairs(sets: list[set[int]], t
     signer = Signer(small, keep_least=0.3, lexicons=4)
     texts = [text(*(vocabulary[n] for n in words)) for words in sets]
     signed = sign(signer, *texts)
-    rule = CheckRule(loose=0.3, tight=threshold, full_check=64, max_leaders=4)
+    rule = CheckRule(edge_threshold=0.3, leader_threshold=threshold, exhaustive_bucket_size=64, max_leaders=4)
     forest, _ = find_forest(signed.keys(), signed.sets, rule=rule)
     found = find_replicas(np.arange(len(sets)), signed, rule=rule, weakest=0.0)
     keys = signed.keys()
@@ -118,7 +118,7 @@ def test_a_bucket_of_thousands_costs_no_more_than_its_leaders(lexicon: Lexicon) 
     """One signature, 2,000 documents that are not alike: an adversary's bucket."""
     shared = document(1, 12).decode().split()
     texts = [text(*shared, *(f"own{name(40 * seed + n)}" for n in range(40))) for seed in range(2_000)]
-    rule = CheckRule(loose=0.5, tight=0.8, full_check=16, max_leaders=8)
+    rule = CheckRule(edge_threshold=0.5, leader_threshold=0.8, exhaustive_bucket_size=16, max_leaders=8)
     found = group(Signer(lexicon, lexicons=2, min_share=0.0), *texts, rule=rule)
     assert found.counts.large_buckets == found.counts.buckets >= 1
     assert 0 < found.counts.checks <= 3 * 2_000 * 8

@@ -96,7 +96,11 @@ def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path, workers: 
 def test_other_thresholds_keep_the_classes_up_to_date(demo: DemoFiles, tmp_path: Path) -> None:
     for tight in (0.6, 0.9):
         run = samehand.scan(
-            str(demo.crawl), tmp_path / "run", settings=Settings(tight=tight), workers=1, signals=("style", "replica")
+            str(demo.crawl),
+            tmp_path / "run",
+            settings=Settings(cluster_threshold=tight),
+            workers=1,
+            signals=("style", "replica"),
         )
         assert None not in run.clusters().column("class").to_pylist()
 

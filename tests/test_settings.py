@@ -12,13 +12,13 @@ from samehand.base.settings import PRESETS, Settings, fields_of
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"part_bytes": 64}, "part_bytes is 64"),
+        ({"shingle_bytes": 64}, "shingle_bytes is 64"),
         ({"dimensions": 100}, "power of two"),
         ({"estimator": "guess"}, "filled, paper"),
-        ({"loose": 0.7, "tight": 0.5}, "families hold clusters"),
+        ({"family_threshold": 0.7, "cluster_threshold": 0.5}, "families hold clusters"),
         ({"key": ""}, "key is empty"),
         ({"probes": 60_000}, "more than 128 dimensions"),
-        ({"max_ratio": 0}, "choose a value from 10"),
+        ({"max_compression_ratio": 0}, "choose a value from 10"),
     ],
 )
 def test_wrong_values_are_refused_with_the_next_step(changes: dict[str, object], said: str) -> None:
@@ -34,8 +34,8 @@ def test_every_setting_has_help_and_a_group() -> None:
 
 def test_paper_preset_is_section_4_2_of_the_paper() -> None:
     paper = Settings.preset("paper")
-    assert (paper.part_bytes, paper.dimensions, paper.probe_dimensions, paper.probes) == (32, 128, 1, 20)
-    assert paper.loose == paper.tight == 35 / 128
+    assert (paper.shingle_bytes, paper.dimensions, paper.probe_dimensions, paper.probes) == (32, 128, 1, 20)
+    assert paper.family_threshold == paper.cluster_threshold == 35 / 128
     assert (paper.fold_spaces, paper.estimator) == (False, "paper")
 
 
@@ -47,14 +47,14 @@ def test_presets_can_be_changed_and_unknown_ones_are_named() -> None:
 
 
 def test_round_trip_and_unknown_names() -> None:
-    settings = Settings(key="secret", tight=0.5)
+    settings = Settings(key="secret", cluster_threshold=0.5)
     assert Settings.from_dict(settings.as_dict()) == settings
     with pytest.raises(SettingsError, match="tihgt"):
         Settings.from_dict({"tihgt": 1})
 
 
 def test_digest_follows_its_group_alone() -> None:
-    default, changed = Settings(), Settings(tight=0.7)
+    default, changed = Settings(), Settings(cluster_threshold=0.7)
     assert default.digest("read", "style") == changed.digest("read", "style")
     assert default.digest("grouping") != changed.digest("grouping")
     assert Settings(key="other").digest("style") != default.digest("style")
@@ -62,4 +62,4 @@ def test_digest_follows_its_group_alone() -> None:
 
 def test_settings_cannot_change_under_a_run() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Settings().tight = 0.1  # type: ignore[misc]
+        Settings().cluster_threshold = 0.1  # type: ignore[misc]

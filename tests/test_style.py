@@ -37,7 +37,7 @@ PARTS = st.lists(st.sampled_from([b"<a>", b"<b c='d'>", b"</a>;", b" x\n", b"{}[
 
 @given(PARTS, PARTS, st.sampled_from([4, 16]))
 def test_exact_similarities_equal_set_arithmetic(left: bytes, right: bytes, width: int) -> None:
-    found = compare(left, right, settings=Settings(part_bytes=width))
+    found = compare(left, right, settings=Settings(shingle_bytes=width))
     a, b = (set(reference.parts(reference.noise(content, fold=True), width)) for content in (left, right))
     assert (found.left_parts, found.right_parts, found.shared_parts) == (len(a), len(b), len(a & b))
     if a | b:
@@ -126,7 +126,7 @@ def test_the_name_of_its_own_host_is_content(limit: int) -> None:
             "content": pa.array([parked(domain, 6) for domain in domains], pa.large_binary()),
         }
     )
-    rows = style.style_batch(batch, Settings(own_name_bytes=limit)).to_pylist()
+    rows = style.style_batch(batch, Settings(host_mask_max_page_bytes=limit)).to_pylist()
     assert (len({row["noise_digest"] for row in rows}) == 1) == (limit > 0)
     assert (len({row["fingerprint"] for row in rows}) == 1) == (limit > 0)
 

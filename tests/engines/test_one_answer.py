@@ -125,7 +125,7 @@ def test_crowded_buckets_worms_families_and_twins(engine: Engine, synthetic, mon
     assert counts.too_small > 20
     assert len(wanted.clusters.labels) > 20
     # Links that need support, between groups of more pages than are asked for it; some do not get it.
-    weak = wanted.forest[wanted.forest.similarities < SETTINGS.firm]
+    weak = wanted.forest[wanted.forest.similarities < SETTINGS.weak_link_below]
     sizes = np.bincount(wanted.labels)[wanted.labels]
     assert (sizes[weak.pairs] > SUPPORT_SAMPLE).all(axis=1).sum() > 10
     stood = wanted.families[weak.pairs[:, 0]] == wanted.families[weak.pairs[:, 1]]

@@ -43,10 +43,10 @@ class Case:
             self.identity = np.array(buckets.identity)
             kept = Buckets(list(self.columns), self.identity)
             self.forest, self.counts = find_forest(self.sketches, kept, rule=check_rule(settings), threads=1)
-        self.joined, self.is_alone = join_equal(self.sketches, self.identity, settings.loose)
+        self.joined, self.is_alone = join_equal(self.sketches, self.identity, settings.family_threshold)
         self.grouped = group_rows(self.sketches, self.sketches.page_ids, self.forest, settings)
         self.loose = self.sketches.page_ids[cut(self.forest, len(self.sketches), 0.0)]
-        self.tight = self.sketches.page_ids[cut(self.forest, len(self.sketches), settings.tight)]
+        self.tight = self.sketches.page_ids[cut(self.forest, len(self.sketches), settings.cluster_threshold)]
 
     def rows(self, components: NDArray[np.int64], least: float) -> pa.Table:
         """Pages and the forest's edges that reach `least`, by component."""
@@ -134,7 +134,7 @@ def test_forests(case: Case, chunk: int) -> None:
 
 
 def test_clusters(case: Case, chunk: int) -> None:
-    found = whole(stages.find_clusters(case.common, cut_up(case.rows(case.tight, case.settings.tight), 17)))
+    found = whole(stages.find_clusters(case.common, cut_up(case.rows(case.tight, case.settings.cluster_threshold), 17)))
     found = found.sort_by("page_id")
     grouped, page_ids = case.grouped, case.sketches.page_ids
     similarities = np.ones(len(page_ids), np.float32)

@@ -277,10 +277,11 @@ class Run:
 
     def _at(self, threshold: float | None) -> float:
         """A threshold the stored forest can answer."""
-        threshold = self.settings.tight if threshold is None else threshold
-        if not self.settings.loose <= threshold <= 1:
+        threshold = self.settings.cluster_threshold if threshold is None else threshold
+        if not self.settings.family_threshold <= threshold <= 1:
             raise UsageError(
-                f"The cut {threshold} is not between {self.settings.loose} (the loose threshold of this run) and 1."
+                f"The cut {threshold} is not between {self.settings.family_threshold} "
+                "(the family threshold of this run) and 1."
             )
         return threshold
 
@@ -303,7 +304,9 @@ class Run:
 
     @functools.cached_property
     def _families(self) -> NDArray[np.int32]:
-        return family_labels(self._sketches, len(self._page_ids), self._forest, self.settings.loose, self.settings)
+        return family_labels(
+            self._sketches, len(self._page_ids), self._forest, self.settings.family_threshold, self.settings
+        )
 
 
 def _with_hosts(pages: pa.Table, similarity: pa.Array | pa.ChunkedArray | None) -> pa.Table:

@@ -1,13 +1,16 @@
-"""Every setting once: name, default, help. The command line, docs/settings.md and run.json are made from this table.
+"""Every setting once: name, default, range, help.
 
-Defaults are what the evaluation found best (docs/style.md has the numbers); `Settings.preset("paper")` is what the
-hidden style similarity paper used.
+The command line, docs/settings.md, samehand.toml and run.json are made from this table. The evaluation chose the
+defaults (docs/style.md has the figures). `Settings.preset("paper")` is what the papers used.
 """
 
 import dataclasses
+import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Self
 
 from samehand.base.errors import SettingsError
@@ -15,195 +18,318 @@ from samehand.base.errors import SettingsError
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
 PROFILES = ("web", "mail")
-SKETCH_BITS = (8, 32)
-CHOICES = {"estimator": ESTIMATORS, "profile": PROFILES}
-"""Settings that are one of a few words."""
 
 
-def _setting(default: Any, group: str, help_text: str) -> Any:
-    return dataclasses.field(default=default, metadata={"group": group, "help": help_text})
+def _setting(
+    default: Any,
+    group: str,
+    help_text: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[Any, ...] = (),
+    common: bool = False,
+) -> Any:
+    """One setting. `common` ones are shown by `samehand scan --help`, all of them by `--help-all`."""
+    metadata = {"group": group, "help": help_text, "low": low, "high": high, "choices": choices, "common": common}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a scan does and how. Frozen: a run has one, and keeps it in run.json."""
+    """What a scan does and how. A run keeps its settings in run.json."""
 
-    profile: str = _setting("web", "read", "What the inputs hold: web pages, or mail (.eml, mbox, Maildir).")
-    max_page_bytes: int = _setting(10_000_000, "read", "Longest page in decoded bytes; a longer one is cut and marked.")
-    max_ratio: int = _setting(
-        200, "read", "Reject a page that unpacks to more than this many times its size (and 1 MB)."
+    profile: str = _setting(
+        "web", "read", "What the inputs hold: web pages, or mail (.eml, mbox, Maildir).", choices=PROFILES, common=True
     )
-    any_status: bool = _setting(False, "read", "Make pages of HTTP errors and redirects too, not of status 2xx alone.")
-    split_bytes: int = _setting(256_000_000, "read", "Split WARC and JSONL files longer than this between workers.")
-    keep_pages: bool = _setting(False, "read", "Keep the pages' bytes in the run folder, so that the inputs may go.")
-
-    part_bytes: int = _setting(16, "style", "Bytes of noise in one part (the paper's n).")
-    dimensions: int = _setting(128, "style", "Dimensions of a fingerprint (the paper's m): a power of two.")
-    fold_spaces: bool = _setting(True, "style", "Make each run of white space in the noise one blank.")
-    key: str = _setting(PUBLIC_KEY, "style", "Key of the rolling hash: keep one of your own secret from spammers.")
-    estimator: str = _setting("filled", "style", "Divide matches by dimensions filled in either page, or as the paper.")
-    own_name_bytes: int = _setting(8_192, "style", "Pages up to this long leave out the dots of their own host name.")
-    min_filled: int = _setting(48, "style", "Pages with fewer filled dimensions are grouped by equal noise and tags.")
-    min_punctuation: int = _setting(16, "style", "Such pages with less noise, tags and blanks aside, by equal bytes.")
-
-    loose: float = _setting(0.14, "grouping", "Similarity that makes a family: pages of the same software.")
-    tight: float = _setting(0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.")
-    firm: float = _setting(0.25, "grouping", "Links below this need support: clusters at both ends alike on average.")
-    support: float = _setting(0.12, "grouping", "Mean similarity between the clusters at the ends of such a link.")
-    cohesion: float = _setting(0.7, "grouping", "Share of the cut a member must reach towards its cluster's centre.")
-    miss: float = _setting(
-        0.01, "grouping", "Wanted probability to miss a pair at the loose threshold; gives the probes."
+    max_page_bytes: int = _setting(
+        10_000_000, "read", "Cut pages after this many decoded bytes, and mark them.", low=1_000, high=1_000_000_000
     )
-    probes: int = _setting(0, "grouping", "Probes (the paper's p); 0 derives them from --miss.")
-    probe_dimensions: int = _setting(1, "grouping", "Dimensions a probe compares at once (the paper's k).")
-    full_check: int = _setting(64, "grouping", "Buckets up to this size check all pairs, larger ones leaders only.")
-    max_leaders: int = _setting(64, "grouping", "Leaders a large bucket compares with; hits of this cap are counted.")
-    sketch_bits: int = _setting(8, "grouping", "Bits of each dimension that a check compares: 8, or all 32.")
+    max_compression_ratio: int = _setting(
+        200,
+        "read",
+        "Reject a page that unpacks to more than 1 MB and to more than this many times its size.",
+        low=10,
+        high=100_000,
+    )
+    any_status: bool = _setting(
+        False,
+        "read",
+        "Accept every HTTP status, not only 2xx: error pages and redirects become pages too.",
+        common=True,
+    )
+    split_bytes: int = _setting(
+        256_000_000, "read", "Split WARC and JSONL files longer than this between workers.", low=1_000, high=1 << 50
+    )
+    keep_pages: bool = _setting(
+        False, "read", "Store the pages in the run folder. Later commands then work without the inputs.", common=True
+    )
 
-    attribute_texts: bool = _setting(False, "markup", "Count the texts of alt and title attributes as visible.")
-    max_tokens: int = _setting(1_000_000, "markup", "Tags and comments of a page; its text ends there, and is marked.")
-    max_attributes: int = _setting(1_000, "markup", "Attributes of a tag, likewise.")
-    max_value_bytes: int = _setting(1 << 22, "markup", "Bytes of an attribute's value, likewise.")
+    shingle_bytes: int = _setting(16, "style", "Bytes of noise in one shingle (the paper's n).", low=2, high=63)
+    dimensions: int = _setting(
+        128, "style", "Dimensions of a fingerprint (the paper's m). A power of two.", low=16, high=4096
+    )
+    fold_spaces: bool = _setting(True, "style", "Replace each run of white space in the noise by one space.")
+    key: str = _setting(PUBLIC_KEY, "style", "Key of the shingle hash. A secret key hides the hash from spammers.")
+    estimator: str = _setting(
+        "filled",
+        "style",
+        "Divide the matching dimensions by those filled in either page (filled) or by all of them (paper).",
+        choices=ESTIMATORS,
+    )
+    host_mask_max_page_bytes: int = _setting(
+        8_192,
+        "style",
+        "Ignore a page's own host name in its noise, on pages up to this size.",
+        low=0,
+        high=1 << 30,
+    )
+    min_filled: int = _setting(
+        48,
+        "style",
+        "Pages with fewer filled dimensions are not compared. They are grouped only if noise and tags are equal.",
+        low=0,
+        high=4096,
+    )
+    min_noise_bytes: int = _setting(
+        16,
+        "style",
+        "Pages too small to compare that have less noise than this are grouped only if all bytes are equal.",
+        low=1,
+        high=4096,
+    )
 
-    lexicon: str = _setting("", "replica", "Lexicon file that near replicas are judged by; empty for the shipped one.")
-    lexicons: int = _setting(10, "replica", "Randomised lexicons beside the original one (the paper's K).")
-    lexicon_keep: float = _setting(2 / 3, "replica", "Largest share of the words a randomised lexicon keeps.")
-    lexicon_keep_least: float = _setting(1 / 32, "replica", "Smallest such share; lexicons are spread between the two.")
-    lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.")
-    min_words: int = _setting(5, "replica", "Documents of fewer distinct words are skipped, and counted.")
-    min_overlap: int = _setting(4, "replica", "Fewest words of a lexicon that make a signature.")
+    family_threshold: float = _setting(
+        0.14, "grouping", "Similarity that makes a family: pages of the same software.", low=0.01, high=1.0, common=True
+    )
+    cluster_threshold: float = _setting(
+        0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.", low=0.01, high=1.0, common=True
+    )
+    weak_link_below: float = _setting(
+        0.25, "grouping", "A family link below this similarity needs the support of other pairs.", low=0.0, high=1.0
+    )
+    weak_link_support: float = _setting(
+        0.12,
+        "grouping",
+        "Mean similarity between the clusters at both ends that supports a weak link.",
+        low=0.0,
+        high=1.0,
+    )
+    min_centre_ratio: float = _setting(
+        0.7,
+        "grouping",
+        "A member stays in a cluster if its similarity to the medoid is at least this share of the threshold.",
+        low=0.0,
+        high=1.0,
+    )
+    miss_probability: float = _setting(
+        0.01,
+        "grouping",
+        "Accepted probability to miss a pair at the family threshold. It determines the number of probes.",
+        low=1e-12,
+        high=0.5,
+    )
+    probes: int = _setting(
+        0, "grouping", "Number of probes (the paper's p). 0 derives it from --miss-probability.", low=0, high=1 << 16
+    )
+    probe_dimensions: int = _setting(
+        1, "grouping", "Dimensions that one probe compares (the paper's k).", low=1, high=16
+    )
+    exhaustive_bucket_size: int = _setting(
+        64,
+        "grouping",
+        "Buckets up to this size check all pairs. Larger ones compare each page with leaders.",
+        low=2,
+        high=4096,
+    )
+    max_leaders: int = _setting(
+        64, "grouping", "Leaders of a large bucket. Pages that exceed the limit are counted.", low=1, high=4096
+    )
+    sketch_bits: int = _setting(8, "grouping", "Bits per dimension that a check compares.", choices=(8, 32))
+
+    attribute_texts: bool = _setting(False, "markup", "Count alt and title attributes as visible text.")
+    max_tokens: int = _setting(
+        1_000_000, "markup", "Stop after this many tags and comments of a page, and mark it.", low=100, high=1 << 40
+    )
+    max_attributes: int = _setting(
+        1_000, "markup", "Stop after this many attributes of a tag, and mark the page.", low=10, high=1 << 40
+    )
+    max_value_bytes: int = _setting(
+        1 << 22,
+        "markup",
+        "Stop after this many bytes of an attribute value, and mark the page.",
+        low=100,
+        high=1 << 40,
+    )
+
+    lexicon_path: str = _setting("", "replica", "Lexicon file for near replicas. Empty: the shipped English lexicon.")
+    randomised_lexicons: int = _setting(
+        10, "replica", "Randomised lexicons beside the original one (the paper's K).", low=0, high=30
+    )
+    lexicon_sample_max: float = _setting(
+        2 / 3, "replica", "Share of the words that the largest randomised lexicon keeps.", low=0.001, high=0.999
+    )
+    lexicon_sample_min: float = _setting(
+        1 / 32, "replica", "Share of the words that the smallest randomised lexicon keeps.", low=0.001, high=0.999
+    )
+    lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.", low=0, high=1 << 62)
+    min_words: int = _setting(5, "replica", "Skip and count documents with fewer distinct words.", low=1, high=1000)
+    min_overlap: int = _setting(
+        4, "replica", "Words shared with a lexicon that a signature needs at least.", low=1, high=1000
+    )
     min_overlap_share: float = _setting(
-        0.1, "replica", "Below this share of its words a document takes rarer ones too."
+        0.1,
+        "replica",
+        "A document that shares a smaller part of its words with the lexicon also uses the secondary lexicon.",
+        low=0.0,
+        high=1.0,
     )
-    replica_cosine: float = _setting(0.8, "replica", "Cosine of their words that makes two candidates near replicas.")
-    replica_weakest: float = _setting(0.7, "replica", "Least cosine of a member to the centre of its group.")
+    replica_cosine: float = _setting(
+        0.8, "replica", "Cosine of the word sets that makes two candidates near replicas.", low=0.1, high=1.0
+    )
+    replica_min_centre_cosine: float = _setting(
+        0.7, "replica", "Cosine to the medoid that a member of a replica group needs at least.", low=0.0, high=1.0
+    )
 
-    language_model: str = _setting("", "language", "Model that texts are judged by; empty for the shipped English one.")
-    max_text_bytes: int = _setting(1_000_000, "language", "A page's text is judged by this much of it, and is marked.")
-    judge_words: int = _setting(150, "language", "Texts of fewer words are too short to judge.")
-    fake_threshold: float = _setting(0.5, "language", "Probability from which on a text is called fake.")
+    language_model: str = _setting("", "language", "Language model file. Empty: the shipped English model.")
+    max_text_bytes: int = _setting(
+        1_000_000, "language", "Judge a text by its first bytes, up to this many, and mark it.", low=1_000, high=1 << 30
+    )
+    min_judged_words: int = _setting(
+        150, "language", "Texts with fewer words are too short to judge.", low=20, high=1 << 30
+    )
+    fake_threshold: float = _setting(
+        0.5, "language", "Call a text fake from this probability on.", low=0.0, high=1.0, common=True
+    )
 
-    max_tags: int = _setting(20_000, "structure", "Tags of a page that are kept; those of longer pages are cut off.")
+    max_tags: int = _setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
 
-    structure_clusters: int = _setting(16, "providers", "Clusters of a provider's sites (the paper's k).")
-    spam_distance: float = _setting(0.25, "providers", "Mean distance to the centre that makes a cluster (δ).")
-    min_sites: int = _setting(5, "providers", "Providers with fewer sites get no verdict; they are judged in one pool.")
-    dns_resolvers: str = _setting("", "providers", "Resolvers for --resolve, with commas between; empty: the system's.")
-    dns_rate: float = _setting(50.0, "providers", "DNS queries a second.")
-    dns_at_once: int = _setting(20, "providers", "DNS queries under way at once.")
-    dns_timeout: float = _setting(5.0, "providers", "Seconds to wait for an answer.")
-    dns_tries: int = _setting(3, "providers", "Queries for a domain before it is given up.")
+    clusters_per_provider: int = _setting(
+        16, "providers", "Clusters of a provider's sites (the paper's k).", low=1, high=10_000
+    )
+    max_mean_distance: float = _setting(
+        0.25,
+        "providers",
+        "Mean distance to the medoid below which a cluster counts as one template (the paper's δ).",
+        low=0.001,
+        high=1.0,
+    )
+    min_sites: int = _setting(
+        5,
+        "providers",
+        "Providers with fewer sites get no verdict. Their sites are judged together.",
+        low=1,
+        high=1 << 40,
+    )
+    dns_resolvers: str = _setting(
+        "", "providers", "DNS resolvers for --resolve, separated by commas. Empty: the resolvers of the system."
+    )
+    dns_rate: float = _setting(50.0, "providers", "DNS queries per second.", low=0.1, high=100_000)
+    dns_concurrency: int = _setting(20, "providers", "Concurrent DNS queries.", low=1, high=1000)
+    dns_timeout: float = _setting(5.0, "providers", "Seconds to wait for a DNS answer.", low=0.01, high=120)
+    dns_tries: int = _setting(3, "providers", "DNS queries per domain before it is given up.", low=1, high=10)
 
-    label_seed: int = _setting(0, "labels", "Seed of the order in which pages are shown for labels.")
+    label_seed: int = _setting(
+        0, "labels", "Seed of the order in which pages are shown for labels.", low=0, high=1 << 62
+    )
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise SettingsError(f"{name} is {value}: choose a value from {low} to {high}.")
+        for field in dataclasses.fields(self):
+            _check_value(field, getattr(self, field.name))
         if self.dimensions & (self.dimensions - 1):
             raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
-        for name, words in CHOICES.items():
-            if getattr(self, name) not in words:
-                raise SettingsError(f"{name} is {getattr(self, name)!r}: choose one of {', '.join(words)}.")
-        if self.lexicon_keep_least > self.lexicon_keep:
-            raise SettingsError("lexicon_keep_least is above lexicon_keep: give the smaller share first.")
-        if self.loose > self.tight:
-            raise SettingsError(f"loose ({self.loose}) is above tight ({self.tight}): families hold clusters.")
+        if self.lexicon_sample_min > self.lexicon_sample_max:
+            raise SettingsError("lexicon_sample_min is above lexicon_sample_max: swap them.")
+        if self.family_threshold > self.cluster_threshold:
+            raise SettingsError(
+                f"family_threshold ({self.family_threshold}) is above cluster_threshold ({self.cluster_threshold}): "
+                "families hold clusters."
+            )
         if self.probes * self.probe_dimensions > self.dimensions * self.dimensions:
             raise SettingsError(f"{self.probes} probes are more than {self.dimensions} dimensions have use for.")
-        if self.sketch_bits not in SKETCH_BITS:
-            raise SettingsError(f"sketch_bits is {self.sketch_bits}: choose 8 or 32.")
         if not self.key:
             raise SettingsError("key is empty: leave it out for the public one, or give a secret.")
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
         """The named preset ("default" or "paper"), with single settings changed."""
-        try:
-            return cls(**{**PRESETS[name], **changes})
-        except KeyError:
-            raise SettingsError(f"There is no preset {name!r}: choose one of {', '.join(PRESETS)}.") from None
+        if name not in PRESETS:
+            raise SettingsError(f"There is no preset {name!r}: choose one of {', '.join(PRESETS)}.")
+        return cls.from_dict({**PRESETS[name], **changes})
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Settings from their `as_dict` form."""
-        unknown = sorted(set(stored) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
-            raise SettingsError(f"Unknown settings {', '.join(unknown)}: the run was made by another version.")
+        """Settings by name. Settings that are not named have their defaults."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in stored:
+            if name not in known:
+                raise SettingsError(f"There is no setting {name!r}{nearest(name, known)}")
         return cls(**stored)
+
+    @classmethod
+    def from_toml(cls, path: Path) -> dict[str, Any]:
+        """The settings that a samehand.toml names, checked."""
+        try:
+            named = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
+        except ValueError as error:
+            raise SettingsError(f"{path} is not valid TOML ({error}).") from None
+        cls.from_dict(named)
+        return named
 
     def as_dict(self) -> dict[str, Any]:
         """All settings by name, the secret key included."""
         return dataclasses.asdict(self)
 
+    def changed(self, *groups: str) -> dict[str, Any]:
+        """The settings of the groups (all if none is named) that differ from their defaults."""
+        values = {field.name: getattr(self, field.name) for field in fields_of(*groups)}
+        return {field.name: values[field.name] for field in fields_of(*groups) if values[field.name] != field.default}
+
     def digest(self, *groups: str) -> str:
-        """Digest of the settings in `groups`: what a stored part was made with."""
-        chosen = {field.name: getattr(self, field.name) for field in fields_of(*groups)}
-        return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:16]
+        """Digest of the settings in `groups` that differ from their defaults: what a stored part was made with.
+
+        A new setting leaves the digests of old runs as they are.
+        """
+        return hashlib.sha256(json.dumps(self.changed(*groups), sort_keys=True).encode()).hexdigest()[:16]
 
 
-_RANGES: dict[str, tuple[float, float]] = {
-    "max_page_bytes": (1_000, 1_000_000_000),
-    "max_ratio": (10, 100_000),
-    "split_bytes": (1_000, 1 << 50),
-    "part_bytes": (2, 63),
-    "dimensions": (16, 4096),
-    "own_name_bytes": (0, 1 << 30),
-    "min_filled": (0, 4096),
-    "min_punctuation": (1, 4096),
-    "loose": (0.01, 1.0),
-    "tight": (0.01, 1.0),
-    "firm": (0.0, 1.0),
-    "support": (0.0, 1.0),
-    "cohesion": (0.0, 1.0),
-    "miss": (1e-12, 0.5),
-    "probes": (0, 1 << 16),
-    "probe_dimensions": (1, 16),
-    "full_check": (2, 4096),
-    "max_leaders": (1, 4096),
-    "lexicons": (0, 30),
-    "lexicon_keep": (0.001, 0.999),
-    "lexicon_keep_least": (0.001, 0.999),
-    "lexicon_seed": (0, 1 << 62),
-    "max_tokens": (100, 1 << 40),
-    "max_attributes": (10, 1 << 40),
-    "max_value_bytes": (100, 1 << 40),
-    "min_words": (1, 1000),
-    "min_overlap": (1, 1000),
-    "min_overlap_share": (0.0, 1.0),
-    "replica_cosine": (0.1, 1.0),
-    "replica_weakest": (0.0, 1.0),
-    "max_text_bytes": (1_000, 1 << 30),
-    "judge_words": (20, 1 << 30),
-    "fake_threshold": (0.0, 1.0),
-    "max_tags": (1, 50_000),
-    "structure_clusters": (1, 10_000),
-    "spam_distance": (0.001, 1.0),
-    "min_sites": (1, 1 << 40),
-    "dns_rate": (0.1, 100_000),
-    "dns_at_once": (1, 1000),
-    "dns_timeout": (0.01, 120),
-    "dns_tries": (1, 10),
-    "label_seed": (0, 1 << 62),
-}
+def _check_value(field: "dataclasses.Field[Any]", value: Any) -> None:
+    """Type, choices and range of one setting."""
+    kind, rule = type(field.default), field.metadata
+    is_number = kind in (int, float) and isinstance(value, kind if kind is int else int | float)
+    if not (is_number and not isinstance(value, bool)) and type(value) is not kind:
+        raise SettingsError(f"{field.name} is {value!r}: give a value of type {kind.__name__}.")
+    if rule["choices"] and value not in rule["choices"]:
+        raise SettingsError(f"{field.name} is {value!r}: choose one of {', '.join(map(str, rule['choices']))}.")
+    if rule["low"] is not None and not rule["low"] <= value <= rule["high"]:
+        raise SettingsError(f"{field.name} is {value}: choose a value from {rule['low']} to {rule['high']}.")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a wrong name: the most similar right one, or all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, 1, 0.5)
+    return f": did you mean {close[0]}?" if close else f": choose from {', '.join(names)}."
+
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     # Section 4.2 of the paper: n = 32, m = 128, k = 1, t = 35, p = 20; empty dimensions never match (section 3.3).
     "paper": {
-        "part_bytes": 32,
+        "shingle_bytes": 32,
         "fold_spaces": False,
         "estimator": "paper",
-        "own_name_bytes": 0,
+        "host_mask_max_page_bytes": 0,
         "min_filled": 0,
-        "loose": 35 / 128,
-        "tight": 35 / 128,
-        "cohesion": 0.0,
+        "family_threshold": 35 / 128,
+        "cluster_threshold": 35 / 128,
+        "min_centre_ratio": 0.0,
         "probes": 20,
         "sketch_bits": 32,
         # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
-        "lexicon_keep_least": 2 / 3,
+        "lexicon_sample_min": 2 / 3,
         "min_overlap": 5,
     },
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from samehand.base.settings import CHOICES, Settings, fields_of
+from samehand.base.settings import Settings, fields_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,8 @@ def setting_options(command: Callable[..., Any], *groups: str) -> Callable[..., 
             off = f"--no-{field.name.replace('_', '-')}"
             command = click.option(f"{name}/{off}", field.name, default=None, help=shown)(command)
         else:
-            choice = click.Choice(CHOICES[field.name]) if field.name in CHOICES else kind
+            choices = field.metadata["choices"]
+            choice = click.Choice(choices) if choices and kind is str else kind
             command = click.option(name, field.name, type=choice, default=None, help=shown)(command)
     return command
 

@@ -79,7 +79,7 @@ def cli(context: click.Context, verbose: bool, quiet: bool) -> None:
     context.obj = {"quiet": quiet, "verbose": verbose}
 
 
-SIGNAL_NAMES = ("style", "replica", "language", "structure")
+SIGNAL_NAMES = ("style", "replica", "language", "sites")
 _engine_option = click.option(
     "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="Where the work is done."
 )

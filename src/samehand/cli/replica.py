@@ -77,8 +77,8 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
             out,
             settings=Settings(
                 profile=options["profile"],
-                lexicons=options["lexicons"],
-                lexicon=str(Path(options["lexicon_path"]).resolve()) if options["lexicon_path"] else "",
+                randomised_lexicons=options["lexicons"],
+                lexicon_path=str(Path(options["lexicon_path"]).resolve()) if options["lexicon_path"] else "",
             ),
             workers=options["workers"],
             progress=progress,
@@ -129,7 +129,7 @@ def match(prototypes: str, lexicon_path: str | None, lexicons: int, form: str) -
         raise UsageError("match reads mail from standard input: samehand match --prototypes known/ < stream.mbox")
     path = Path(lexicon_path) if lexicon_path else None
     for line in matched_stream(
-        prototypes, sys.stdin.buffer, lexicon=path, settings=Settings(lexicons=lexicons), form=form
+        prototypes, sys.stdin.buffer, lexicon=path, settings=Settings(randomised_lexicons=lexicons), form=form
     ):
         sys.stdout.write(line)
         sys.stdout.flush()

@@ -31,8 +31,9 @@ def scan_summary(run: Run) -> list[str]:
     lines = [
         f"{_count(read['pages'], 'page')}, {_count(read['rejects'], 'reject')}; {_count(style['clusters'], 'cluster')} "
         f"of {_count(style['clustered_pages'], 'page')}; {style['families']:,} families.",
-        f"{style['probes']} probes: a pair at similarity {run.settings.loose:.2f} is missed with probability "
-        f"{style['miss_loose']:.1g}, at {run.settings.tight:.2f} with {style['miss_tight']:.1g}.",
+        f"{style['probes']} probes: a pair at similarity {run.settings.family_threshold:.2f} is missed "
+        f"with probability {style['family_miss_probability']:.1g}, at {run.settings.cluster_threshold:.2f} "
+        f"with {style['cluster_miss_probability']:.1g}.",
     ]
     if style["leader_cap_hits"]:
         lines.append(

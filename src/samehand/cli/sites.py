@@ -57,12 +57,12 @@ DNS_LINE_SECONDS = 10.0
 
 
 def _judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return setting_options(command, "structure", "providers")
+    return setting_options(command, "sites", "providers")
 
 
 def _settings_of(folder: "RunFolder", options: dict[str, Any]) -> Settings:
     """The settings of a run, changed by those options that were given."""
-    names = [field.name for field in fields_of("structure", "providers")]
+    names = [field.name for field in fields_of("sites", "providers")]
     changes = {name: options[name] for name in names if options.get(name) is not None}
     return Settings.from_dict(folder.settings().as_dict() | changes)
 
@@ -238,7 +238,7 @@ def _listed(counts: dict[str, int]) -> str:
 @click.argument("right", metavar="B", type=click.Path())
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
 @click.option("--top", type=click.IntRange(min=0), default=40, show_default=True, help="Lines of tags; 0 for all.")
-@lambda command: setting_options(command, "structure")
+@lambda command: setting_options(command, "sites")
 def structure(left: str, right: str, form: str, top: int, max_tags: int | None) -> None:
     """The tag alignment of two HTML files A and B: their distance D, its bounds, and the tags side by side.
 

@@ -331,8 +331,8 @@ def _group_styles(folder: RunFolder, settings: Settings, engine: Engine, tell: T
     return {
         **dataclasses.asdict(counts),
         **write_grouped(folder, grouped),
-        "miss_loose": plan.miss(settings.loose),
-        "miss_tight": plan.miss(settings.tight),
+        "family_miss_probability": plan.miss(settings.family_threshold),
+        "cluster_miss_probability": plan.miss(settings.cluster_threshold),
     }
 
 

@@ -123,9 +123,9 @@ class CheckCounts:
 class CheckRule:
     """How pairs within a bucket are checked: the settings of `check_buckets`."""
 
-    loose: float
-    tight: float
-    full_check: int
+    edge_threshold: float
+    leader_threshold: float
+    exhaustive_bucket_size: int
     max_leaders: int
 
 
@@ -140,7 +140,7 @@ def find_forest(
     """The maximum spanning forest of all checked edges, and what it took to find them."""
     return_memory()
     counts = CheckCounts(rows=len(sketches), too_small=int(np.count_nonzero(~sketches.comparable)))
-    joined, is_alone = join_equal(sketches, buckets.identity, rule.loose)
+    joined, is_alone = join_equal(sketches, buckets.identity, rule.edge_threshold)
     let_go(buckets.identity)
     counts.equal = len(joined)
     searched = is_alone & sketches.comparable
@@ -203,7 +203,14 @@ def _check_range(
     keys = graph.keys_between(column, searched, *bounds)
     keys.sort()
     pairs, similarities, counts = graph.check_buckets(
-        sketches.words, sketches.filled, keys, sketches.lanes, rule.loose, rule.tight, rule.full_check, rule.max_leaders
+        sketches.words,
+        sketches.filled,
+        keys,
+        sketches.lanes,
+        rule.edge_threshold,
+        rule.leader_threshold,
+        rule.exhaustive_bucket_size,
+        rule.max_leaders,
     )
     return Edges(pairs, similarities), counts
 
@@ -264,14 +271,16 @@ def cut(forest: Edges, rows: int, threshold: float) -> NDArray[np.int32]:
     return graph.components(forest.above(threshold).packed, rows)
 
 
-def supported(things: Comparable, forest: Edges, labels: NDArray[np.int32], *, firm: float, support: float) -> Edges:
-    """The forest without its links below `firm` that nothing else speaks for.
+def supported(
+    things: Comparable, forest: Edges, labels: NDArray[np.int32], *, weak_below: float, min_support: float
+) -> Edges:
+    """The forest without its links below `weak_below` that nothing else speaks for.
 
     A low similarity may be the luck of sampling, and the more pages there are the more of such luck; one lucky link
     joins two families. A link stands when the groups at its ends (`labels`) are alike on the average, too: the mean
-    similarity between samples of both, the link itself aside, reaches `support`.
+    similarity between samples of both, the link itself aside, reaches `min_support`.
     """
-    weak = np.flatnonzero(forest.similarities < np.float32(firm))
+    weak = np.flatnonzero(forest.similarities < np.float32(weak_below))
     rows = np.unique(labels[forest.pairs[weak]])
     members = np.flatnonzero(np.isin(labels, rows)).astype(np.int32)
     members = members[_by_group(things, members, labels[members])]
@@ -279,7 +288,7 @@ def supported(things: Comparable, forest: Edges, labels: NDArray[np.int32], *, f
     kept = np.ones(forest.similarities.size, np.bool_)
     for start in range(0, weak.size, _STRETCH):
         stretch = weak[start : start + _STRETCH]
-        kept[stretch] = _mean_likeness(things, forest.pairs[stretch], labels, members, names) >= support
+        kept[stretch] = _mean_likeness(things, forest.pairs[stretch], labels, members, names) >= min_support
     return forest[kept]
 
 

@@ -44,13 +44,13 @@ def check_buckets(
     lanes: Lanes,
     loose: float,
     tight: float,
-    full_check: int,
+    exhaustive_bucket_size: int,
     max_leaders: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]:
     """Checks each bucket of one probe. Returns edges (packed pairs, similarities) and counts.
 
-    A bucket of up to `full_check` rows checks all its pairs, and keeps their spanning tree. In a larger one each
-    row, in row order, is compared with the bucket's leaders only, takes an edge to the most similar one if that
+    A bucket of up to `exhaustive_bucket_size` rows checks all its pairs, and keeps their spanning tree. In a larger
+    one each row, in row order, is compared with the bucket's leaders only, takes an edge to the most similar one if that
     reaches `loose`, and becomes a leader itself if that stays below `tight`; so a bucket costs at most
     size x max_leaders checks. The rule looks at one bucket only: edges depend neither on the other buckets nor on the
     order they are checked in.
@@ -70,7 +70,7 @@ def check_buckets(
             end += 1
         size = end - start
         counts[0] += size > 1
-        if 1 < size <= full_check:
+        if 1 < size <= exhaustive_bucket_size:
             edges = _check_all(words, filled, sorted_keys[start:end], lanes, loose, pairs, similarities, edges)
             counts[2] += size * (size - 1) // 2
         elif size > 1:

@@ -10,5 +10,5 @@ SIGNALS: dict[str, Signal] = {
     "style": StyleSignal(),
     "replica": ReplicaSignal(),
     "language": LanguageSignal(),
-    "structure": StructureSignal(),
+    "sites": StructureSignal(),
 }

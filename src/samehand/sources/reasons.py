@@ -18,7 +18,7 @@ merely no page.
     empty_body                 nothing, or nothing but white space                    -
     bad_http                   the block of a response is no HTTP message             what is wrong
     bad_encoding               the body is not packed the way its header says         the coding
-    decompression_bomb         unpacks to more than max_ratio times its size          the coding, or sizes
+    decompression_bomb         unpacks to more than max_compression_ratio times its size          the coding, or sizes
     damaged_record *           bytes that cannot be read as a record                  what is wrong
     truncated_record *         a record that ends early, with no page in what is left what is wrong
     bad_archive *              a zip file that lies about its members, or is cut off  what is wrong

@@ -98,7 +98,7 @@ class _Search:
         edges = self._edges(pages)
         loose = self._stored("of_loose", components(edges, scratch=self.scratch / "loose"), "node long, component long")
         forest = self._forest(edges, loose)
-        tight_edges = forest.where(_reaches("similarity", self._settings.tight))
+        tight_edges = forest.where(_reaches("similarity", self._settings.cluster_threshold))
         tight = self._stored(
             "of_tight", components(tight_edges, scratch=self.scratch / "tight"), "node long, component long"
         )
@@ -172,7 +172,7 @@ class _Search:
         from pyspark.sql import Window
         from pyspark.sql import functions as sql
 
-        weak = forest.where(~_reaches("similarity", self._settings.firm))
+        weak = forest.where(~_reaches("similarity", self._settings.weak_link_below))
         ends = weak.select(sql.explode(sql.array("left", "right")).alias("page_id")).distinct()
         of_tight = tight.select(sql.col("node").alias("page_id"), sql.col("component").alias("label"))
         labelled = ends.join(of_tight, "page_id", "left").withColumn("label", sql.coalesce("label", "page_id"))

@@ -107,7 +107,7 @@ def join_twins(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
         rows = pa.concat_batches([first, batch]) if first else batch
         sketches = _sketches(rows, settings)
         identity = rows.column("identity").to_numpy().view(np.uint64)
-        joined, is_alone = join_equal(sketches, identity, settings.loose)
+        joined, is_alone = join_equal(sketches, identity, settings.family_threshold)
         starts = np.flatnonzero(np.append(True, identity[1:] != identity[:-1]))
         smallest = np.repeat(starts, np.diff(np.append(starts, len(rows))))
         similarities = np.full(len(rows), np.nan, np.float32)
@@ -152,7 +152,14 @@ def _check(sketches: Sketches, starts: NDArray[np.int64], rule: CheckRule) -> tu
     buckets = np.repeat(np.arange(len(starts), dtype=np.uint64), np.diff(np.append(starts, len(sketches))))
     keys = (buckets << np.uint64(32)) | np.arange(len(sketches), dtype=np.uint64)
     pairs, similarities, counts = graph.check_buckets(
-        sketches.words, sketches.filled, keys, sketches.lanes, rule.loose, rule.tight, rule.full_check, rule.max_leaders
+        sketches.words,
+        sketches.filled,
+        keys,
+        sketches.lanes,
+        rule.edge_threshold,
+        rule.leader_threshold,
+        rule.exhaustive_bucket_size,
+        rule.max_leaders,
     )
     return Edges(pairs, similarities), counts
 
@@ -205,7 +212,7 @@ def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"], width=_width(settings)):
         sketches, forest, _ = _things(rows, settings)
-        labels = cluster_labels(sketches, len(sketches), forest, settings.tight, settings)
+        labels = cluster_labels(sketches, len(sketches), forest, settings.cluster_threshold, settings)
         groups = find_grouped(sketches, labels)
         similarities = np.ones(len(sketches), np.float32)
         similarities[groups.members] = groups.similarities
@@ -225,16 +232,20 @@ def find_families(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     for rows, _ in whole_groups(batches, ["component"], width=_width(settings)):
         is_edge = rows.column("is_edge").to_numpy(zero_copy_only=False)
         page_ids, forest = _edges(rows.filter(pa.array(is_edge)))
-        is_weak = forest.similarities < np.float32(settings.firm)
+        is_weak = forest.similarities < np.float32(settings.weak_link_below)
         sketches, weak, labels = _things(rows.filter(pa.array(~is_edge | _among(rows, is_edge, is_weak))), settings)
-        kept = supported(sketches, weak, labels, firm=settings.firm, support=settings.support)
+        kept = supported(
+            sketches, weak, labels, weak_below=settings.weak_link_below, min_support=settings.weak_link_support
+        )
         places = np.searchsorted(page_ids, sketches.page_ids).astype(np.int32)
         speaking = Edges.of(places[kept.pairs[:, 0]], places[kept.pairs[:, 1]], kept.similarities)
         firm = forest[~is_weak]
         stood = Edges(
             np.concatenate([firm.packed, speaking.packed]), np.concatenate([firm.similarities, speaking.similarities])
         )
-        yield pa.record_batch({"page_id": page_ids, "family": page_ids[cut(stood, len(page_ids), settings.loose)]})
+        yield pa.record_batch(
+            {"page_id": page_ids, "family": page_ids[cut(stood, len(page_ids), settings.family_threshold)]}
+        )
 
 
 def _among(rows: pa.RecordBatch, is_edge: NDArray[np.bool_], is_chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:

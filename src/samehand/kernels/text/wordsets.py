@@ -64,15 +64,15 @@ def check_buckets(
     keys: NDArray[np.uint64],
     order: NDArray[np.int32],
     tight: float,
-    full_check: int,
+    exhaustive_bucket_size: int,
     max_leaders: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
     """Checks the rows of each bucket, which are those with one value in `keys`. Returns edges and counts.
 
-    `order` sorts the rows by (key, row). A bucket of up to `full_check` rows gives the maximum spanning tree of all
-    its pairs; in a larger one each row takes an edge to the most similar of the bucket's leaders, and becomes a leader
+    `order` sorts the rows by (key, row). A bucket of up to `exhaustive_bucket_size` rows gives the maximum spanning tree of
+    all its pairs; in a larger one each row takes an edge to the most similar of the bucket's leaders, and becomes a leader
     itself if that stays below `tight`. So a row has one edge in a bucket at most, a bucket costs at most size x
-    max(full_check, max_leaders) checks, and edges depend neither on the other buckets nor on their order.
+    max(exhaustive_bucket_size, max_leaders) checks, and edges depend neither on the other buckets nor on their order.
     Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap.
     """
     pairs = np.empty((order.size, 2), np.int32)
@@ -85,7 +85,7 @@ def check_buckets(
             last += 1
         bucket, size = order[first:last], last - first
         room = slice(edges, edges + size)
-        if 1 < size <= full_check:
+        if 1 < size <= exhaustive_bucket_size:
             edges += _spanning_tree(starts, words, bucket, pairs[room], cosines[room])
             counts[2] += size * (size - 1) // 2
         elif size > 1:

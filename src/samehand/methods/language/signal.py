@@ -107,7 +107,7 @@ class LanguageStage:
 
     def __init__(self, folder: RunFolder, settings: Settings) -> None:
         path = folder.path / MODEL
-        self._judge = _judge_of(path, settings.judge_words, settings.fake_threshold, _file_digest(path))
+        self._judge = _judge_of(path, settings.min_judged_words, settings.fake_threshold, _file_digest(path))
         self._most = settings.max_text_bytes
 
     def batch(self, pages: PageBatch) -> pa.RecordBatch:

@@ -79,13 +79,13 @@ def find_replicas(
 ) -> Replicas:
     """Groups documents, which stand in page_id order. Sets of words of rows that are no `candidates` may be empty.
 
-    `rule.tight` is the cosine that makes two candidates near replicas, `weakest` the least a member may have towards
-    the centre of its group.
+    `rule.leader_threshold` is the cosine that makes two candidates near replicas, `weakest` the least a
+    member may have towards the centre of its group.
     """
     keys = signed.keys()
     forest, counts = find_forest(keys, signed.sets, rule=rule, threads=threads)
-    labels = cut(forest, len(keys), rule.tight)
-    labels = split_chains(signed.sets, forest, labels, threshold=rule.tight, least=weakest)
+    labels = cut(forest, len(keys), rule.leader_threshold)
+    labels = split_chains(signed.sets, forest, labels, threshold=rule.leader_threshold, least=weakest)
     rows = in_groups(labels)
     groups = find_centres(signed.sets, rows, labels[rows])
     return Replicas(_members_table(page_ids, keys, forest, groups), _groups_table(page_ids, groups), counts)
@@ -102,11 +102,11 @@ def find_forest(
     counts = CheckCounts(rows=len(keys), too_small=int(np.count_nonzero(keys[:, -1] == 0)))
     twins, representatives = _join_equal(keys[:, -1], sets)
     counts.equal = len(twins)
-    forest = twins.above(rule.loose)
+    forest = twins.above(rule.edge_threshold)
     for edges, found in _checked_columns(keys[:, :-1], sets, representatives, rule, threads):
         counts.probes += 1
         counts.add(found)
-        forest = spanning_forest([forest, edges.above(rule.loose)], counts.rows)
+        forest = spanning_forest([forest, edges.above(rule.edge_threshold)], counts.rows)
     return forest, counts
 
 
@@ -130,7 +130,7 @@ def _checked_columns(
         signed = rows[keys[rows] != 0]
         order = signed[np.argsort(keys[signed], kind="stable")]
         pairs, cosines, counts = wordsets.check_buckets(
-            sets.starts, sets.words, keys, order, rule.tight, rule.full_check, rule.max_leaders
+            sets.starts, sets.words, keys, order, rule.leader_threshold, rule.exhaustive_bucket_size, rule.max_leaders
         )
         return Edges.of(pairs[:, 0], pairs[:, 1], cosines), counts
 

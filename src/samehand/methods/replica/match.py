@@ -102,7 +102,9 @@ def compute_replicas(
     engine = LocalEngine(workers)
     if is_run(target):
         folder = RunFolder.open(target)
-        chosen = {"lexicons": settings.lexicons} | ({"lexicon": settings.lexicon} if settings.lexicon else {})
+        chosen = {"randomised_lexicons": settings.randomised_lexicons} | (
+            {"lexicon_path": settings.lexicon_path} if settings.lexicon_path else {}
+        )
         settings = Settings.from_dict(folder.settings().as_dict() | chosen)
         folder.save_manifest(folder.manifest() | {"settings": _public(settings)})
         add_signal(folder, "replica", settings=settings, engine=engine, tell=progress)

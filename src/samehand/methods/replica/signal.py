@@ -31,8 +31,8 @@ class ReplicaSignal:
     def prepare(self, folder: RunFolder, settings: Settings) -> None:
         """Copies the lexicon into the run folder, so that the run needs no other file from then on."""
         is_there = (folder.path / LEXICON).is_file()
-        if not is_there or Path(settings.lexicon or SHIPPED_LEXICON).is_file():
-            _copy_lexicon(Path(settings.lexicon or SHIPPED_LEXICON), folder)
+        if not is_there or Path(settings.lexicon_path or SHIPPED_LEXICON).is_file():
+            _copy_lexicon(Path(settings.lexicon_path or SHIPPED_LEXICON), folder)
 
     def made_with(self, folder: RunFolder, settings: Settings) -> str:
         """The replica settings and the lexicon."""
@@ -62,9 +62,9 @@ def signer_of(lexicon: Path, settings: Settings) -> Signer:
     """The lexicon made ready, once per process."""
     return Signer(
         Lexicon.load(lexicon, key=settings.key),
-        lexicons=settings.lexicons,
-        keep=settings.lexicon_keep,
-        keep_least=settings.lexicon_keep_least,
+        lexicons=settings.randomised_lexicons,
+        keep=settings.lexicon_sample_max,
+        keep_least=settings.lexicon_sample_min,
         seed=settings.lexicon_seed,
         min_words=settings.min_words,
         min_overlap=settings.min_overlap,
@@ -83,7 +83,7 @@ class ReplicaStage:
 
     def __init__(self, folder: RunFolder, settings: Settings) -> None:
         self._signer = signer_of(folder.path / LEXICON, settings)
-        self.schema = replica_schema(settings.lexicons)
+        self.schema = replica_schema(settings.randomised_lexicons)
         for field in LINK_FIELDS:
             self.schema = self.schema.append(field)
 

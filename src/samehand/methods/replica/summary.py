@@ -30,12 +30,12 @@ def group_replicas(folder: RunFolder, settings: Settings) -> dict[str, Any]:
     rows = folder.read_parts(SIGNATURES, _KEY_COLUMNS)
     page_ids = rows.column("page_id").to_numpy()
     rule = CheckRule(
-        loose=settings.replica_cosine,
-        tight=settings.replica_cosine,
-        full_check=settings.full_check,
+        edge_threshold=settings.replica_cosine,
+        leader_threshold=settings.replica_cosine,
+        exhaustive_bucket_size=settings.exhaustive_bucket_size,
         max_leaders=settings.max_leaders,
     )
-    found = find_replicas(page_ids, _load_signed(folder, rows), rule=rule, weakest=settings.replica_weakest)
+    found = find_replicas(page_ids, _load_signed(folder, rows), rule=rule, weakest=settings.replica_min_centre_cosine)
     pages = folder.read_parts("pages", _PAGE_COLUMNS)
     members = _named_members(found.members, pages)
     folder.write_table(REPLICA_MEMBERS, members.drop_columns(["host", "domain"]))

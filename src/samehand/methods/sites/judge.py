@@ -79,7 +79,7 @@ def judge_run(
     settings = settings or folder.settings()
     if settings.profile == "mail":
         raise UsageError(f"{path} holds mail, and sites are web pages: give the run of a crawl.")
-    add_signal(folder, "structure", settings=settings, engine=engine or LocalEngine(), tell=progress or _say_nothing)
+    add_signal(folder, "sites", settings=settings, engine=engine or LocalEngine(), tell=progress or _say_nothing)
     with folder.locked():
         homes = _Homes(folder)
         read = None
@@ -101,7 +101,7 @@ def _say_nothing(_: Progress | ResolveProgress) -> None:
 
 def rules_from(settings: Settings) -> Rules:
     """How sites are judged by these settings."""
-    return Rules(k=settings.structure_clusters, delta=settings.spam_distance, min_sites=settings.min_sites)
+    return Rules(k=settings.clusters_per_provider, delta=settings.max_mean_distance, min_sites=settings.min_sites)
 
 
 def stored_verdicts(folder: RunFolder) -> Verdicts:
@@ -139,7 +139,10 @@ class _Dns(NamedTuple):
         """Name servers of domains; every outcome goes to the cache."""
         settings = self.settings
         rule = ResolveRule(
-            rate=settings.dns_rate, at_once=settings.dns_at_once, timeout=settings.dns_timeout, tries=settings.dns_tries
+            rate=settings.dns_rate,
+            at_once=settings.dns_concurrency,
+            timeout=settings.dns_timeout,
+            tries=settings.dns_tries,
         )
         resolvers = [text.strip() for text in settings.dns_resolvers.split(",") if text.strip()]
         again = sorted(set(OUTCOMES) - FINAL) if self.retry else ()
@@ -181,7 +184,7 @@ def _stored_servers(folder: RunFolder) -> NameServers:
 
 def _source_digest(folder: RunFolder, rules: Rules, servers: NameServers) -> str:
     """Digest of all that the verdicts depend on."""
-    parts = [path.stem for path in sorted((folder.path / "done").glob("structure-*.json"))]
+    parts = [path.stem for path in sorted((folder.path / "done").glob("sites-*.json"))]
     return digest_facts(
         [
             dataclasses.asdict(rules),

@@ -36,7 +36,7 @@ class StructureSignal:
 
     def made_with(self, folder: RunFolder, settings: Settings) -> str:
         """The settings of markup and structure."""
-        return settings.digest("markup", "structure")
+        return settings.digest("markup", "sites")
 
     def stage(self, folder: RunFolder, settings: Settings) -> Stage:
         """Tags and figures."""

@@ -47,8 +47,8 @@ class Grouped:
 def group_rows(things: Comparable, page_ids: NDArray[np.int64], forest: Edges, settings: Settings) -> Grouped:
     """Both cuts of a forest, and the centres of its clusters."""
     rows = len(page_ids)
-    families = family_labels(things, rows, forest, settings.loose, settings)
-    labels = cluster_labels(things, rows, forest, settings.tight, settings)
+    families = family_labels(things, rows, forest, settings.family_threshold, settings)
+    labels = cluster_labels(things, rows, forest, settings.cluster_threshold, settings)
     return Grouped(page_ids, forest, families, labels, find_grouped(things, labels))
 
 
@@ -56,8 +56,8 @@ def family_labels(
     things: Comparable, rows: int, forest: Edges, threshold: float, settings: Settings
 ) -> NDArray[np.int32]:
     """Families at `threshold`: components of the forest, without low links that nothing else speaks for."""
-    tight = cut(forest, rows, settings.tight)
-    firm = supported(things, forest, tight, firm=settings.firm, support=settings.support)
+    tight = cut(forest, rows, settings.cluster_threshold)
+    firm = supported(things, forest, tight, weak_below=settings.weak_link_below, min_support=settings.weak_link_support)
     return cut(firm, rows, threshold)
 
 
@@ -66,7 +66,7 @@ def cluster_labels(
 ) -> NDArray[np.int32]:
     """Clusters at `threshold`: components of the forest, without what is only chained to them."""
     labels = cut(forest, rows, threshold)
-    return split_chains(things, forest, labels, threshold=threshold, least=settings.cohesion * threshold)
+    return split_chains(things, forest, labels, threshold=threshold, least=settings.min_centre_ratio * threshold)
 
 
 def find_grouped(things: Comparable, labels: NDArray[np.int32]) -> Groups:

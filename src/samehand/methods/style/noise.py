@@ -41,7 +41,7 @@ class _Tables:
 
 
 @functools.lru_cache(maxsize=8)
-def _tables(key: str, part_bytes: int, dimensions: int, fold_spaces: bool) -> _Tables:
+def _tables(key: str, shingle_bytes: int, dimensions: int, fold_spaces: bool) -> _Tables:
     kept = np.arange(256, dtype=np.uint16) | np.uint16(noise.NOISE)
     kept[list(_LETTERS_AND_DIGITS)] = 0
     kept[128:] = 0  # letters of other scripts are content too
@@ -50,13 +50,13 @@ def _tables(key: str, part_bytes: int, dimensions: int, fold_spaces: bool) -> _T
     drawn = hashlib.shake_256(b"samehand style 1\0" + key.encode()).digest(8 * (256 + dimensions))
     numbers = np.frombuffer(drawn, "<u8").astype(np.uint64)
     entering, masks = numbers[:256], numbers[256:]
-    # A byte that entered part_bytes steps ago has been rotated that often: this takes it out again.
-    leaving = (entering << np.uint64(part_bytes)) | (entering >> np.uint64(64 - part_bytes))
+    # A byte that entered shingle_bytes steps ago has been rotated that often: this takes it out again.
+    leaving = (entering << np.uint64(shingle_bytes)) | (entering >> np.uint64(64 - shingle_bytes))
     return _Tables(kept, entering.copy(), leaving, masks.copy())
 
 
 def _tables_of(settings: Settings) -> _Tables:
-    return _tables(settings.key, settings.part_bytes, settings.dimensions, settings.fold_spaces)
+    return _tables(settings.key, settings.shingle_bytes, settings.dimensions, settings.fold_spaces)
 
 
 def style_schema(settings: Settings) -> pa.Schema:
@@ -107,7 +107,7 @@ def _without_own_names(pages: pa.RecordBatch, settings: Settings) -> dict[int, b
     the dots of one under co.uk would make another template of it.
     """
     sizes = np.diff(page_buffers(pages.column("content"))[1])
-    small = np.flatnonzero((sizes > 0) & (sizes <= settings.own_name_bytes))
+    small = np.flatnonzero((sizes > 0) & (sizes <= settings.host_mask_max_page_bytes))
     if not small.size or "url_host_name" not in pages.schema.names:
         return {}
     contents = pages.column("content").take(pa.array(small)).to_pylist()
@@ -149,7 +149,7 @@ def fingerprint_buffers(
         tables.entering,
         tables.leaving,
         tables.masks,
-        settings.part_bytes,
+        settings.shingle_bytes,
     )
 
 
@@ -162,7 +162,7 @@ def _equality_key(content: bytes, settings: Settings) -> int:
     kept = noise_of(content, settings)
     if not kept:
         return 0
-    if len(kept.translate(None, b"<>/" + _WHITE_SPACE)) >= settings.min_punctuation:
+    if len(kept.translate(None, b"<>/" + _WHITE_SPACE)) >= settings.min_noise_bytes:
         content = kept + b"\0" + b"".join(_TAG_NAME.findall(content)).lower()
     digest = hashlib.blake2b(content, digest_size=8, key=settings.key.encode()[:64]).digest()
     return int.from_bytes(digest, "little")
@@ -278,7 +278,7 @@ def compare(left: bytes | str, right: bytes | str, *, settings: Settings | None 
         right_parts=sets[1].size,
         shared_parts=shared,
         same_noise=same_noise,
-        runs=_shared_runs(*sides, settings.part_bytes),
+        runs=_shared_runs(*sides, settings.shingle_bytes),
     )
 
 
@@ -293,7 +293,7 @@ class _Side:
         tables = _tables_of(settings)
         kept = noise_of(content, settings)
         positions = noise.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
-        parts = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.part_bytes)
+        parts = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes)
         return cls(kept, positions, parts)
 
     def source(self, start: int, length: int) -> tuple[int, int]:
@@ -301,11 +301,11 @@ class _Side:
         return int(self.positions[start]), int(self.positions[start + length - 1]) + 1
 
 
-def _shared_runs(left: _Side, right: _Side, part_bytes: int) -> tuple[SharedRun, ...]:
+def _shared_runs(left: _Side, right: _Side, shingle_bytes: int) -> tuple[SharedRun, ...]:
     """Maximal stretches of parts in the same order on both sides, longest first."""
     found = []
     for start, other, parts in noise.shared_runs(left.parts, right.parts):
-        length = int(parts) + part_bytes - 1
+        length = int(parts) + shingle_bytes - 1
         text = left.noise[start : start + length]
         found.append(SharedRun(text, left.source(start, length), right.source(other, length), int(parts)))
     return tuple(sorted(found, key=lambda run: (-run.parts, run.left)))

@@ -39,9 +39,9 @@ _BATCH_ROWS = 1 << 12
 def check_rule(settings: Settings) -> CheckRule:
     """How pairs of fingerprints within a bucket are checked."""
     return CheckRule(
-        loose=settings.loose,
-        tight=settings.tight,
-        full_check=settings.full_check,
+        edge_threshold=settings.family_threshold,
+        leader_threshold=settings.cluster_threshold,
+        exhaustive_bucket_size=settings.exhaustive_bucket_size,
         max_leaders=settings.max_leaders,
     )
 
@@ -50,8 +50,8 @@ def probe_plan(settings: Settings) -> ProbePlan:
     """The probes these settings ask for."""
     return plan_probes(
         settings.dimensions,
-        settings.loose,
-        miss=settings.miss,
+        settings.family_threshold,
+        miss=settings.miss_probability,
         probes=settings.probes,
         probe_dimensions=settings.probe_dimensions,
     )

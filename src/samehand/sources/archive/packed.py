@@ -26,11 +26,11 @@ class MemberRecords:
     it. A record may go on in the next member, as long as that one does not start a record itself.
     """
 
-    def __init__(self, codec: Codec, *, position: int, form: Format, most: int, max_ratio: int) -> None:
+    def __init__(self, codec: Codec, *, position: int, form: Format, most: int, max_compression_ratio: int) -> None:
         self._codec = codec
         self._form = form
         self._most = most
-        self._max_ratio = max_ratio
+        self._max_ratio = max_compression_ratio
         self._begin = position
         self._rescanned = 0
         self._parts: list[bytes] = []

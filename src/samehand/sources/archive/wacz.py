@@ -146,7 +146,7 @@ def _problem(info: zipfile.ZipInfo, overlapping: set[int], *, settings: Settings
         return BAD_ARCHIVE, f"packed with method {info.compress_type}"
     if info.compress_type == zipfile.ZIP_STORED and info.file_size != info.compress_size:
         return BAD_ARCHIVE, f"stored in {info.compress_size} bytes, but claims {info.file_size}"
-    if info.file_size > max(1_000_000, settings.max_ratio * info.compress_size):
+    if info.file_size > max(1_000_000, settings.max_compression_ratio * info.compress_size):
         return DECOMPRESSION_BOMB, f"{info.compress_size} bytes claim to unpack to {info.file_size}"
     return None
 

@@ -38,7 +38,13 @@ class Archive(NamedTuple):
         most = settings.max_page_bytes + BLOCK_EXTRA
         if self.codec is None:
             return PlainRecords(self.file, self.size, position=position, form=self.form, most=most)
-        return MemberRecords(self.codec, position=position, form=self.form, most=most, max_ratio=settings.max_ratio)
+        return MemberRecords(
+            self.codec,
+            position=position,
+            form=self.form,
+            most=most,
+            max_compression_ratio=settings.max_compression_ratio,
+        )
 
     def find(self, position: int) -> int:
         """Position of the first record at or behind `position`, or the end of the file."""

@@ -62,7 +62,9 @@ def dechunk(body: bytes) -> tuple[bytes, bool]:
     return (b"".join(parts), False) if parts else (body, True)
 
 
-def decode_body(body: bytes, codings: Sequence[str], *, limit: int, max_ratio: int) -> tuple[bytes, str | None]:
+def decode_body(
+    body: bytes, codings: Sequence[str], *, limit: int, max_compression_ratio: int
+) -> tuple[bytes, str | None]:
     """The body with its content codings undone, at most `limit` + 1 bytes; why it is cut, if it is.
 
     `codings` are in the order they were applied. Raises CodingError and BombError.
@@ -73,9 +75,9 @@ def decode_body(body: bytes, codings: Sequence[str], *, limit: int, max_ratio: i
         unpack = _UNPACKERS.get(coding)
         if unpack is None or len(codings) > MAX_CODINGS:
             raise CodingError(", ".join(codings))
-        ceiling = max(BOMB_FLOOR, max_ratio * wire_size)
+        ceiling = max(BOMB_FLOOR, max_compression_ratio * wire_size)
         content, consumed, complete = unpack(body, min(limit, ceiling) + 1)
-        if len(content) > ceiling or len(content) > max(BOMB_FLOOR, limit, max_ratio * consumed):
+        if len(content) > ceiling or len(content) > max(BOMB_FLOOR, limit, max_compression_ratio * consumed):
             raise BombError(f"{coding}: {consumed} bytes unpack to more than {len(content)}")
         if len(content) > limit:
             truncated = "length"

@@ -119,7 +119,9 @@ def _page_from_packed(body: bytes, origin: Origin, *, head: Head, settings: Sett
     # Some crawlers unpack the body and keep the header that says it is packed. No packed body starts with a tag.
     if body and not looks_like_html(body):
         try:
-            body, truncated = decode_body(body, head.content_codings, limit=limit, max_ratio=settings.max_ratio)
+            body, truncated = decode_body(
+                body, head.content_codings, limit=limit, max_compression_ratio=settings.max_compression_ratio
+            )
         except BombError as error:
             return refuse(origin, DECOMPRESSION_BOMB, str(error))
         except CodingError:
