@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _fingerprints(pages: list[bytes], megabytes: float, repeats: int) -> None:
-    data, offsets = style.page_buffers(pa.array(pages, pa.large_binary()))
+    data, offsets = style.column_buffers(pa.array(pages, pa.large_binary()))
     few = pages[::20]
     share = sum(map(len, few)) / 1e6
     for name, settings in (("the paper's parts", Settings.preset("paper")), ("our defaults", Settings())):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.language_corpora import Corpus, Document, corpus_of, laid_end_to_end, parted, tokens_of, written
+from evaluation.language_corpora import Corpus, Document, corpus_of, end_to_end, parted, tokens_of, written
 from samehand.methods.language.detector import Curves, Detector, hats, relative_length
 from samehand.methods.language.features import FEATURES, Tables, measure
 from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText, detokenize
@@ -63,7 +63,7 @@ def samples_of(model: Model, tables: Tables, genres: Mapping[str, Sequence[Docum
     for number, (genre, documents) in enumerate(genres.items()):
         source, natural = parted(_pieces(documents), 2, seed=number)
         for kind, size, texts in itertools.chain(_natural(natural, number), _fakes(source, number)):
-            rows.append(measure(tokenize(*laid_end_to_end(texts)), model, tables))
+            rows.append(measure(tokenize(*end_to_end(texts)), model, tables))
             labels += [(genre, kind, size)] * len(texts)
     columns = [np.array(column) for column in zip(*labels, strict=True)]
     return Samples(np.concatenate(rows), *columns)

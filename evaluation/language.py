@@ -200,7 +200,7 @@ def _written(corpus: corpora.Corpus, first: int, last: int) -> bytes:
 
 def _scores(texts: Sequence[bytes], model: Model, detector: Detector) -> NDArray[np.float64]:
     """The paper's four scores and the detector's verdict (1: fake) of each text, larger for fakes."""
-    data, offsets = corpora.laid_end_to_end(texts)
+    data, offsets = corpora.end_to_end(texts)
     tokens = tokenize(data, offsets)
     ids = model.vocabulary.ids_of(tokens.data, tokens.starts, tokens.ends)
     columns = []
@@ -269,7 +269,7 @@ def _strangers(data: Path, shipped: Detector) -> list[Floor]:
     """Generators nobody here wrote, against newswire, which the detector never saw."""
     source, natural = corpora.parted(corpora.newswire(data), 2, seed=1)
     corpus = corpora.corpus_of(corpora.tokens_of(natural))
-    false = shipped.score(*corpora.laid_end_to_end(_passages(corpus, _WORDS_FOR_STRANGERS, 100, 1))).verdicts == FAKE
+    false = shipped.score(*corpora.end_to_end(_passages(corpus, _WORDS_FOR_STRANGERS, 100, 1))).verdicts == FAKE
     makers: dict[str, Callable[[], list[bytes]]] = {
         "dadadodo": lambda: _dadadodo([document.text for document in source]),
         "polygen": _polygen,
@@ -279,7 +279,7 @@ def _strangers(data: Path, shipped: Detector) -> list[Floor]:
         if (texts := make()) == []:
             print(f"\n{name} is not installed: skipped (apt-get install dadadodo polygen polygen-data)")
             continue
-        scores = shipped.score(*corpora.laid_end_to_end(texts))
+        scores = shipped.score(*corpora.end_to_end(texts))
         f = _f(false, scores.verdicts == FAKE)
         print(f"\n{name}: {len(texts)} texts, F {f:.3f}; {_counted(scores.verdicts)}")
         floors.append(Floor(f"{name} beside newswire: F", f, STRANGERS[name]))
@@ -338,7 +338,7 @@ def _false_positives(data: Path, texts: dict[str, list[corpora.Document]], shipp
     print("\nnatural text, held out: share taken for fake")
     floors = []
     for name, documents in genres.items():
-        scores = shipped.score(*corpora.laid_end_to_end(documents), threads=2)
+        scores = shipped.score(*corpora.end_to_end(documents), threads=2)
         judged = int((~np.isnan(scores.fake)).sum())
         share = float((scores.verdicts == FAKE).sum() / max(1, judged))
         print(f"  {name:24} {share:.4f} of {judged:5} judged; {_counted(scores.verdicts)}")
@@ -349,7 +349,7 @@ def _false_positives(data: Path, texts: dict[str, list[corpora.Document]], shipp
 def _machines(data: Path, shipped: Detector) -> None:
     print("\nnews of large neural models, no target: this method does not see them, they are as coherent as people are")
     for name, documents in corpora.news_of_people_and_machines(data).items():
-        scores = shipped.score(*corpora.laid_end_to_end(document.text for document in documents), threads=2)
+        scores = shipped.score(*corpora.end_to_end(document.text for document in documents), threads=2)
         print(f"  {name:16} {(scores.verdicts == FAKE).mean():.3f} taken for fake")
 
 

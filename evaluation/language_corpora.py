@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaluation.texts import HAM, SPAM, documentation, mails, members, reuters, written_news
+from samehand.base.buffers import end_to_end
 from samehand.methods.language.generators import WordText
 from samehand.methods.language.tokens import Tokens, tokenize
 
@@ -122,16 +122,9 @@ def parted(documents: Sequence[Document], parts: int, seed: int) -> list[list[Do
     return [[document for document in documents if part_of[document.owner] == part] for part in range(parts)]
 
 
-def laid_end_to_end(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Texts as one run of bytes, and where each begins and the last one ends."""
-    listed = list(texts)
-    offsets = np.concatenate([[0], np.cumsum([len(text) for text in listed], dtype=np.int64)]).astype(np.int64)
-    return np.frombuffer(b"".join(listed), np.uint8), offsets
-
-
 def tokens_of(documents: Iterable[Document]) -> Tokens:
     """The tokens of documents."""
-    return tokenize(*laid_end_to_end(document.text for document in documents))
+    return tokenize(*end_to_end(document.text for document in documents))
 
 
 class Corpus(NamedTuple):

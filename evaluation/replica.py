@@ -42,11 +42,11 @@ from evaluation.texts import (
     revision_pairs,
     written_news,
 )
+from samehand.base.buffers import column_buffers
 from samehand.grouping.forest import CheckRule
 from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE, Lexicon
 from samehand.methods.replica.signatures import PAPER, Signed, Signer, kept_shares
-from samehand.methods.style.noise import page_buffers
 
 LEXICONS = (0, 1, 2, 5, 10)
 SEEDS = tuple(range(1, 13))
@@ -306,7 +306,7 @@ def _print_pairs(label: str, own: Benchmark, signed: Signed, pairs: set[tuple[in
 
 def _print_speed(texts: list[bytes], lexicon: Lexicon) -> list[Floor]:
     """Text to signatures, K = 10, one core, beside datasketch's sketches of every 20th of the same texts."""
-    signer, buffers = Signer(lexicon), page_buffers(arrow(texts))
+    signer, buffers = Signer(lexicon), column_buffers(arrow(texts))
     rate = sum(map(len, texts)) / 1e6 / min(_timed(signer, buffers) for _ in range(5))
     few = texts[::20]
     peer = sum(map(len, few)) / 1e6 / min(datasketch_seconds(few) for _ in range(2))

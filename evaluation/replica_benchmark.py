@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
+from samehand.base.buffers import column_buffers
 from samehand.methods.replica.lexicon import Lexicon, WordCounts
 from samehand.methods.replica.signatures import Signed, Signer
-from samehand.methods.style.noise import page_buffers
 
 BENCHMARK, CHECK = 0.9, 0.8
 """The cosine that makes near duplicates by the paper, and the one that samehand asks for."""
@@ -73,7 +73,7 @@ def learn(name: str, texts: Sequence[bytes], nidf: tuple[float, float]) -> Lexic
 
 def sign(lexicon: Lexicon, texts: Sequence[bytes], **settings: Any) -> Signed:
     """Signatures of the texts."""
-    return Signer(lexicon, **settings).sign(*page_buffers(arrow(texts)))
+    return Signer(lexicon, **settings).sign(*column_buffers(arrow(texts)))
 
 
 def benchmark(name: str, texts: Sequence[bytes], any_lexicon: Lexicon) -> Benchmark:

@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
+from samehand.base.buffers import column_buffers
 from samehand.methods.replica.lexicon import Lexicon, WordCounts
 from samehand.methods.replica.signatures import Signed, Signer
-from samehand.methods.style.noise import page_buffers
 
 COMMON = [f"common{letter}" for letter in "abcdefghij"]
 MIDDLE = [f"middle{a}{b}" for a, b in itertools.product("abcdefghijklmnopqrst", repeat=2)]
@@ -52,7 +52,7 @@ def document(seed: int, words: int = 50, *, extra: int = 0) -> bytes:
 
 
 def sign(signer: Signer, *texts: bytes) -> Signed:
-    return signer.sign(*page_buffers(arrow(*texts)))
+    return signer.sign(*column_buffers(arrow(*texts)))
 
 
 def others(words: list[str], count: int, draw: np.random.Generator) -> list[str]:

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from samehand.base.buffers import read_only
 from samehand.kernels import tags as kernel
 from samehand.kernels.html.tagnames import END, UNKNOWN
 from samehand.methods.sites import tags as structure
 from samehand.methods.sites.tags import TagSequences
-from samehand.methods.sites.tags import _read_only as read_only
 
 Sequence = list[int]
 TAGS = st.sampled_from([1, 2, 3, 126, 127, 3 | END, 126 | END, 127 | END, 12 * UNKNOWN + 7, 31 * UNKNOWN | END])

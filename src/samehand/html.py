@@ -19,11 +19,11 @@ order mark at the start is no text.
 import dataclasses
 import functools
 import re
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import byte_chunks, read_only
 from samehand.base.errors import UsageError
 from samehand.kernels.html import attributes, entities, markup, tagnames
 from samehand.kernels.html.blocks import BLOCK
@@ -43,7 +43,6 @@ TAG_NAMES = tagnames.NAMES
 
 _CHUNK_BYTES = 1 << 20
 """Pages are read this much at a time, so that the room for what they might hold stays small and warm."""
-_Number = TypeVar("_Number", np.uint8, np.int64)
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _NAME = re.compile(rb"[^ \t\n\f\r/>]*")
 
@@ -114,11 +113,11 @@ def parse_pages(
     places: bool = False,
 ) -> Markup:
     """Reads pages that lie end to end: page i is data[offsets[i]:offsets[i+1]]."""
-    data, offsets = _read_only(data, np.uint8), _read_only(offsets, np.int64)
+    data, offsets = read_only(np.asarray(data, np.uint8)), read_only(np.asarray(offsets, np.int64))
     _check(data, offsets)
     bounds = markup.Limits(*(np.uint64(limit) for limit in dataclasses.astuple(limits or Limits())))
     wishes = markup.ATTRIBUTE_TEXTS * attribute_texts | markup.PLACES * places
-    chunks = _chunks(offsets)
+    chunks = byte_chunks(offsets, _CHUNK_BYTES)
     room = _room_for(max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0), places)
     rows = np.zeros((offsets.size - 1, markup.COLUMNS), np.uint64)
     parts = [_filled(room, rows[:0])]
@@ -132,28 +131,10 @@ def parse_pages(
     return _assemble(markup.Found(*map(np.concatenate, zip(*parts, strict=True))), rows.view(np.int64))
 
 
-def _read_only(array: NDArray[_Number], kind: type[_Number]) -> NDArray[_Number]:
-    """The same numbers, read-only and in one piece: of the types there are, the kernel is compiled for one."""
-    view = np.ascontiguousarray(array, kind).view()
-    view.flags.writeable = False
-    return view
-
-
 def _check(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     """The kernel checks no bounds."""
     if not offsets.size or offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
         raise UsageError("The page offsets do not rise within the data. Pass the offsets that belong to these data.")
-
-
-def _chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """First page and page after the last of chunks of at most _CHUNK_BYTES, or of one page."""
-    chunks = []
-    first = 0
-    while first < offsets.size - 1:
-        fitting = int(np.searchsorted(offsets, offsets[first] + _CHUNK_BYTES, side="right")) - 1
-        chunks.append((first, max(first + 1, fitting)))
-        first = chunks[-1][1]
-    return chunks
 
 
 def _room_for(size: int, places: bool) -> markup.Found:
@@ -176,7 +157,7 @@ def _with_block_behind(
     if offsets[-1] + BLOCK <= data.size:
         return data, offsets
     longer = np.concatenate([data[offsets[0] : offsets[-1]], np.zeros(BLOCK, np.uint8)])
-    return _read_only(longer, np.uint8), _read_only(offsets - offsets[0], np.int64)
+    return read_only(longer), read_only(offsets - offsets[0])
 
 
 def _filled(room: markup.Found, rows: NDArray[np.uint64]) -> markup.Found:

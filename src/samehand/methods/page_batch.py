@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers
 from samehand.base.settings import Settings
 from samehand.html import Limits, Markup, parse_pages
-from samehand.methods.style.noise import page_buffers
 from samehand.sources.http.charset import as_utf8
 
 
@@ -49,9 +49,9 @@ class PageBatch:
             attributes=self._settings.max_attributes,
             value_bytes=self._settings.max_value_bytes,
         )
-        return parse_pages(*page_buffers(self.content), limits=limits, attribute_texts=self._settings.attribute_texts)
+        return parse_pages(*column_buffers(self.content), limits=limits, attribute_texts=self._settings.attribute_texts)
 
     @property
     def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Visible texts that lie end to end, and where each begins."""
-        return (self.markup.text, self.markup.text_offsets) if self.markup else page_buffers(self.content)
+        return (self.markup.text, self.markup.text_offsets) if self.markup else column_buffers(self.content)

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from samehand.base.buffers import column_buffers
 from samehand.kernels.html.links import hash_hosts
-from samehand.methods.style.noise import page_buffers
 
 MIRROR, COPY, FARM, TEMPLATE = "Mirror", "Copy/Paste", "Link farm", "Template"
 SAME_TEXT, SAME_PATH, INNER_LINKS = 0.5, 0.5, 0.25
@@ -63,7 +63,7 @@ def _members_by_cluster(
     rows = np.searchsorted(pages.column("page_id").to_numpy(), wanted.column("page_id").to_numpy())
     chosen = pages.take(pa.array(rows))
     hosts = pc.fill_null(chosen.column("url_host_name"), "").to_pylist()
-    numbers = hash_hosts(*page_buffers(pa.array([host.encode() for host in hosts], pa.large_binary())))
+    numbers = hash_hosts(*column_buffers(pa.array([host.encode() for host in hosts], pa.large_binary())))
     groups = dict(zip(replicas.column("page_id").to_pylist(), replicas.column("group_id").to_pylist(), strict=True))
     found: dict[int, list[_Member]] = defaultdict(list)
     for cluster, page_id, url, host, number, targets in zip(

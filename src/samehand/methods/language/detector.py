@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import byte_chunks
 from samehand.base.errors import InputError, UsageError
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language import evidence
@@ -208,7 +209,7 @@ class Detector:
 
     def score(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, threads: int = 1) -> Scores:
         """Scores of the texts data[offsets[i]:offsets[i+1]], by several threads."""
-        chunks = list(zip(bounds := _chunks(offsets), bounds[1:], strict=False))
+        chunks = byte_chunks(offsets, _CHUNK_BYTES)
         if threads > 1 and len(chunks) > 1:
             with ThreadPoolExecutor(threads) as pool:
                 parts = list(pool.map(lambda ends: self._score(data, offsets[ends[0] : ends[1] + 1])[0], chunks))
@@ -218,7 +219,7 @@ class Detector:
 
     def judge(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, threads: int = 1) -> list[Judgement]:
         """A judgement with reasons for each of the texts data[offsets[i]:offsets[i+1]]."""
-        chunks = list(zip(bounds := _chunks(offsets), bounds[1:], strict=False))
+        chunks = byte_chunks(offsets, _CHUNK_BYTES)
         with ThreadPoolExecutor(max(1, threads)) as pool:
             parts = list(pool.map(lambda ends: self._judge(data, offsets[ends[0] : ends[1] + 1]), chunks))
         return [judgement for part in parts for judgement in part]
@@ -293,16 +294,6 @@ def _known(words: Words) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     number = shapes.segment_sums(spoken.astype(np.float64), words.bounds)
     known = shapes.segment_sums((spoken & (words.ids >= FIRST_WORD)).astype(np.float64), words.bounds)
     return number.astype(np.int64), (known / np.maximum(1, number)).astype(np.float32)
-
-
-def _chunks(offsets: NDArray[np.int64]) -> list[int]:
-    """Texts at which chunks of about _CHUNK_BYTES begin, and the end."""
-    texts = offsets.size - 1
-    if texts < 1:
-        return []
-    wanted = np.arange(offsets[0], offsets[-1], _CHUNK_BYTES)
-    begins = np.minimum(np.searchsorted(offsets, wanted, side="left"), texts - 1)
-    return [*np.unique(np.concatenate([[0], begins])).tolist(), texts]
 
 
 def _joined(parts: list[Scores]) -> Scores:

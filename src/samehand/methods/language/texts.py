@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import end_to_end
 from samehand.base.errors import InputError, UsageError
 from samehand.base.settings import Settings
 from samehand.html import visible_text
@@ -21,7 +22,7 @@ from samehand.methods.language.markers import MarkerRule, Markers, find_markers
 from samehand.methods.language.model import Model
 from samehand.methods.language.reference import Judge, is_lower
 from samehand.methods.language.tokens import tokenize
-from samehand.methods.language.training import batched, laid_end_to_end
+from samehand.methods.language.training import batched
 from samehand.methods.language.vocabulary import Vocabulary, WordCounter
 from samehand.sources.files import is_html
 from samehand.sources.find import STANDARD_INPUT
@@ -44,7 +45,7 @@ def judge_inputs(inputs: Sequence[str], judge: Judge, *, settings: Settings, thr
         reader = TextReader([given], settings)
         answered = False
         for batch in batched(_named(given, reader, settings)):
-            judged = judge.judge(*laid_end_to_end(text for _, text in batch), threads=threads)
+            judged = judge.judge(*end_to_end(text for _, text in batch), threads=threads)
             answered = True
             yield from (Judged(name, judgement) for (name, _), judgement in zip(batch, judged, strict=True))
         if not answered:
@@ -122,7 +123,7 @@ def collect(inputs: Sequence[str], *, settings: Settings, lower: bool = False, e
     ids, sentences, texts = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
     words = bounds = 0
     for batch in batched(reader):
-        tokens = tokenize(*laid_end_to_end(text for _, text in batch))
+        tokens = tokenize(*end_to_end(text for _, text in batch))
         ids.append(counter.add(lowered(tokens.data) if lower else tokens.data, tokens.starts, tokens.ends))
         sentences.append(tokens.sentences[1:] + words)
         texts.append(tokens.texts[1:] + bounds)
@@ -132,7 +133,7 @@ def collect(inputs: Sequence[str], *, settings: Settings, lower: bool = False, e
         raise InputError(
             f"There is no word in the inputs ({why}): give text files ({', '.join(TEXT_ENDINGS)}) or pages."
         )
-    data, offsets = laid_end_to_end(word.encode() for word in extra)
+    data, offsets = end_to_end(word.encode() for word in extra)
     added = counter.add(data, offsets[:-1], offsets[1:])
     vocabulary, numbers = counter.finish()
     return Collection(

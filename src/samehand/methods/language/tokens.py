@@ -38,6 +38,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import byte_chunks
 from samehand.base.errors import UsageError
 from samehand.kernels.text import token_classes
 from samehand.kernels.text import tokens as kernel
@@ -79,7 +80,7 @@ def tokenize(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Tokens:
     offsets = np.ascontiguousarray(offsets, np.int64)
     if not offsets.size or offsets[0] < 0 or offsets[-1] > data.size or (np.diff(offsets) < 0).any():
         raise UsageError("The text offsets do not rise within the data. Pass the offsets that belong to these data.")
-    chunks = _chunks(offsets)
+    chunks = byte_chunks(offsets, _CHUNK_BYTES)
     room = _room_for(max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0))
     parts = [_read_chunk(data, offsets[first : last + 1], room) for first, last in chunks]
     tokens = np.cumsum([0, *(part.starts.size for part in parts)])
@@ -92,17 +93,6 @@ def tokenize(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Tokens:
         texts=np.concatenate([_ZERO, *(part.texts[1:] + sentences[i] for i, part in enumerate(parts))]),
         cut=sum(part.cut for part in parts),
     )
-
-
-def _chunks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """First text and text after the last of chunks of at most _CHUNK_BYTES, or of one text."""
-    chunks = []
-    first = 0
-    while first < offsets.size - 1:
-        fitting = int(np.searchsorted(offsets, offsets[first] + _CHUNK_BYTES, side="right")) - 1
-        chunks.append((first, max(first + 1, fitting)))
-        first = chunks[-1][1]
-    return chunks
 
 
 def _room_for(size: int) -> kernel.Room:

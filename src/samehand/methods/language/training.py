@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import end_to_end
 from samehand.base.errors import InputError, RunBusyError, UsageError
 from samehand.base.settings import Settings
 from samehand.methods.language import katz
@@ -143,7 +144,7 @@ def _spans(reader: TextReader, is_lower: bool, tell: Tell) -> Iterator[Spans]:
     texts = size = words = 0
     said = time.monotonic()
     for batch in batched(reader):
-        tokens = tokenize(*laid_end_to_end(text for _, text in batch))
+        tokens = tokenize(*end_to_end(text for _, text in batch))
         texts, size, words = texts + len(batch), size + tokens.data.size, words + tokens.starts.size
         yield (lowered(tokens.data) if is_lower else tokens.data), tokens.starts, tokens.ends, tokens.sentences
         if time.monotonic() - said >= _TELL_SECONDS:
@@ -170,14 +171,6 @@ def batched(texts: Iterable[tuple[str, bytes]], most: int = _BATCH_BYTES) -> Ite
         held += len(text)
     if batch:
         yield batch
-
-
-def laid_end_to_end(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Texts as one run of bytes, and where each begins and the last one ends."""
-    listed = list(texts)
-    offsets = np.zeros(len(listed) + 1, np.int64)
-    np.cumsum([len(text) for text in listed], out=offsets[1:])
-    return np.frombuffer(b"".join(listed), np.uint8), offsets
 
 
 class HeldOut:

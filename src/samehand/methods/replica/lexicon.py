@@ -29,10 +29,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.settings import PUBLIC_KEY
 from samehand.kernels.text import words as kernel
-from samehand.methods.style.noise import page_buffers
 
 FORMAT = 1
 """Version of the file; a lexicon of another format is refused."""
@@ -170,7 +170,7 @@ class Lexicon:
         if key == self.reader.key:
             return self
         reader = dataclasses.replace(self.reader, key=key)
-        starts, words = reader.word_sets(*page_buffers(self.texts.fill_null("").cast(pa.large_binary())))
+        starts, words = reader.word_sets(*column_buffers(self.texts.fill_null("").cast(pa.large_binary())))
         known = np.flatnonzero(np.diff(starts) == 1)
         order = np.lexsort((words, -self.frequencies[known]))
         return dataclasses.replace(
@@ -296,7 +296,7 @@ class WordCounts:
         ).in_range(low, high)
 
     def _count_waiting(self) -> None:
-        data, offsets = page_buffers(_joined(self._waiting, pa.large_binary()))
+        data, offsets = column_buffers(_joined(self._waiting, pa.large_binary()))
         self._waiting, self._waiting_bytes = [], 0
         starts, words = self._reader.word_sets(data, offsets)
         sizes = np.diff(starts)

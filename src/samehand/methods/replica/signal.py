@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers
 from samehand.base.settings import Settings
 from samehand.kernels.html.links import link_hosts
 from samehand.methods.method import Stage
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.replica.lexicon import Lexicon
 from samehand.methods.replica.signatures import Signer, replica_batch, replica_schema
-from samehand.methods.style.noise import page_buffers
 from samehand.store.folder import RunFolder, writing
 
 LEXICON = "replica/lexicon.parquet"
@@ -105,7 +105,7 @@ def _link_lists(pages: PageBatch) -> pa.LargeListArray:
     count, found = len(pages), pages.markup
     if found is None:
         return pa.array([[]] * count, LINK_FIELDS[0].type)
-    data, offsets = page_buffers(pages.content)
+    data, offsets = column_buffers(pages.content)
     hosts = link_hosts(data, offsets[:-1], found.link_offsets, found.link_starts, found.link_lengths)
     rows = np.repeat(np.arange(count), np.diff(found.link_offsets))
     rows, hosts = rows[hosts != 0], hosts[hosts != 0]

@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError
 from samehand.grouping.sketches import shuffled
 from samehand.kernels.text import words as kernel
 from samehand.kernels.text import wordsets
 from samehand.methods.replica.lexicon import Lexicon, WordReader
-from samehand.methods.style.noise import page_buffers
 
 SIGNED, FEW_WORDS, SMALL_OVERLAP = "signed", "few words", "small overlap"
 ALL_WORDS = -1
@@ -178,7 +178,7 @@ def replica_schema(lexicons: int) -> pa.Schema:
 
 def replica_batch(texts: pa.RecordBatch, signer: Signer) -> pa.RecordBatch:
     """The stage function of the replica signal: a batch of documents (page_id, text) in, their signatures out."""
-    signed = signer.sign(*page_buffers(texts.column("text")))
+    signed = signer.sign(*column_buffers(texts.column("text")))
     schema = replica_schema(signer.lexicons)
     columns = [
         texts.column("page_id"),
@@ -241,7 +241,7 @@ class Prototypes:
 
     def match(self, texts: pa.RecordBatch) -> pa.RecordBatch:
         """For each document (page_id, text): the nearest prototype, by which lexicon, and their cosine."""
-        signed = self._signer.sign(*page_buffers(texts.column("text")))
+        signed = self._signer.sign(*column_buffers(texts.column("text")))
         rows, columns, cosines = wordsets.match_prototypes(
             signed.keys(),
             signed.sets.starts,

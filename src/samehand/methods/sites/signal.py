@@ -3,13 +3,13 @@
 import numpy as np
 import pyarrow as pa
 
+from samehand.base.buffers import column_buffers
 from samehand.base.settings import Settings
 from samehand.html import parse_pages
 from samehand.methods.method import Stage
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites.features import FEATURE_SCHEMA, page_features
 from samehand.methods.sites.tags import STRUCTURE_SCHEMA, structure_batch
-from samehand.methods.style.noise import page_buffers
 from samehand.store.folder import RunFolder
 
 PAGE_STRUCTURES = "structure/pages"
@@ -54,7 +54,7 @@ class StructureStage:
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """Tags and figures."""
         found = pages.markup
-        data, offsets = page_buffers(pages.content)
+        data, offsets = column_buffers(pages.content)
         if found is None:
             data, offsets = np.zeros(0, np.uint8), np.zeros(len(pages) + 1, np.int64)
             found = parse_pages(data, offsets)

@@ -14,17 +14,17 @@ length may count as one name, in 1 case of 1,024 (kernels/tagnames.py).
 
 import dataclasses
 import functools
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers, read_only
 from samehand.base.errors import SettingsError
 from samehand.html import END, TAG_NAMES, Limits, Markup, parse_pages, tag_lengths, tag_names
 from samehand.kernels import tags as kernel
 
-_Number = TypeVar("_Number", bound=np.generic)
 MAX_TAGS = 20_000
 """Pages are cut behind so many tags: the time of D, and the memory of an alignment, grow with the square."""
 MOST_TAGS = 50_000
@@ -42,7 +42,7 @@ class TagSequences:
     @classmethod
     def of(cls, stored: pa.Table) -> Self:
         """Sequences from the rows that `structure_batch` made of them."""
-        parts = [kernel.unpack(*_packed(chunk)) for chunk in stored.column("tags").chunks if len(chunk)]
+        parts = [_unpacked(chunk) for chunk in stored.column("tags").chunks if len(chunk)]
         lengths = [np.diff(offsets) for _, offsets in parts]
         return cls(
             np.concatenate([np.zeros(0, np.uint16), *(tags for tags, _ in parts)]),
@@ -85,24 +85,17 @@ Packed they take half the memory of 16-bit numbers and 27 % less on disk, behind
 def structure_batch(page_ids: pa.Array, found: Markup, *, max_tags: int = MAX_TAGS) -> pa.RecordBatch:
     """The stage function of the structure signal: pages that were parsed in, their tag sequences out."""
     sequences = tag_sequences(found, max_tags=max_tags)
-    packed, bounds = kernel.pack(_read_only(sequences.tags), _read_only(sequences.offsets))
+    packed, bounds = kernel.pack(read_only(sequences.tags), read_only(sequences.offsets))
     tags = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), bounds.size - 1, [None, pa.py_buffer(bounds), pa.py_buffer(packed)]
     )
     return pa.record_batch([page_ids, pa.array(sequences.counts), tags], schema=STRUCTURE_SCHEMA)
 
 
-def _packed(column: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    _, offsets, data = column.buffers()
-    bounds = np.frombuffer(offsets, np.int64, len(column) + 1, 8 * column.offset)
-    return _read_only(np.frombuffer(data or b"", np.uint8)), _read_only(bounds)
-
-
-def _read_only(array: NDArray[_Number]) -> NDArray[_Number]:
-    """The same numbers, read-only and in one piece: of the types there are, the kernels are compiled for one."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+def _unpacked(column: pa.LargeBinaryArray) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    data, offsets = column_buffers(column)
+    unpacked: tuple[NDArray[np.uint16], NDArray[np.int64]] = kernel.unpack(read_only(data), read_only(offsets))
+    return unpacked
 
 
 @functools.cache
@@ -114,7 +107,7 @@ def _name_classes() -> NDArray[np.uint8]:
 
 def pages_of(sequences: TagSequences, rows: NDArray[np.int64]) -> kernel.Pages:
     """These pages as the kernels compare them: with the counts that F and B need. The tags are not copied."""
-    tags = _read_only(sequences.tags)
+    tags = read_only(sequences.tags)
     starts = sequences.offsets[rows]
     lengths = sequences.offsets[rows + 1] - starts
     return kernel.Pages(tags, starts, lengths, *kernel.count_tags(tags, starts, lengths, _name_classes()))
@@ -132,7 +125,7 @@ class DistinctPages:
 def distinct_pages(sequences: TagSequences, rows: NDArray[np.int64]) -> DistinctPages:
     """Collapses equal sequences, in the order of row numbers: parked pages are often equal."""
     rows, back = np.unique(rows, return_inverse=True)
-    tags, starts = _read_only(sequences.tags), sequences.offsets[rows]
+    tags, starts = read_only(sequences.tags), sequences.offsets[rows]
     lengths = sequences.offsets[rows + 1] - starts
     hashes = kernel.hash_sequences(tags, starts, lengths)
     order = np.argsort(hashes, kind="stable")
@@ -216,7 +209,7 @@ def _alignment(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[n
     begin = _equal_run(left, right)
     after = _equal_run(left[begin:][::-1], right[begin:][::-1])
     sides = left[begin : left.size - after], right[begin : right.size - after]
-    middle = kernel.align(_read_only(sides[1]), _read_only(sides[0]))[:, ::-1]
+    middle = kernel.align(read_only(sides[1]), read_only(sides[0]))[:, ::-1]
     starts, ends = np.arange(begin), np.arange(-after, 0)
     return np.concatenate(
         [

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.forest import Comparable, Edges, Groups, cut, find_centres, in_groups, split_chains, supported
 from samehand.kernels.html.links import hash_hosts
-from samehand.methods.style.noise import page_buffers
 from samehand.store.folder import RunFolder, TableWriter
 
 EDGES, MEMBERS, CLUSTERS = "style/edges.parquet", "style/members.parquet", "style/clusters.parquet"
@@ -165,7 +165,7 @@ class PageFacts:
 
 
 def _hashed(names: pa.StringArray) -> NDArray[np.uint64]:
-    return hash_hosts(*page_buffers(names.cast(pa.large_binary())))
+    return hash_hosts(*column_buffers(names.cast(pa.large_binary())))
 
 
 def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import column_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.sketches import WIDE, lanes_of, sketch_words
 from samehand.kernels import noise, sketches
@@ -75,12 +76,12 @@ def style_schema(settings: Settings) -> pa.Schema:
 
 def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     """The stage function of the style signal: a batch of pages with content in, their fingerprints out."""
-    data, offsets = page_buffers(pages.column("content"))
+    data, offsets = column_buffers(pages.column("content"))
     values, lengths, digests = fingerprint_buffers(data, offsets, settings)
     renamed = _without_own_names(pages, settings)
     if renamed:
         rows = list(renamed)
-        again = fingerprint_buffers(*page_buffers(pa.array(renamed.values(), pa.large_binary())), settings)
+        again = fingerprint_buffers(*column_buffers(pa.array(renamed.values(), pa.large_binary())), settings)
         values[rows], lengths[rows], digests[rows] = again
     filled = sketches.count_filled(values)
     equality = np.zeros(filled.size, np.uint64)
@@ -106,7 +107,7 @@ def _without_own_names(pages: pa.RecordBatch, settings: Settings) -> dict[int, b
     A parked page shows its domain again and again. That name is content: on a page of a few hundred bytes of noise
     the dots of one under co.uk would make another template of it.
     """
-    sizes = np.diff(page_buffers(pages.column("content"))[1])
+    sizes = np.diff(column_buffers(pages.column("content"))[1])
     small = np.flatnonzero((sizes > 0) & (sizes <= settings.host_mask_max_page_bytes))
     if not small.size or "url_host_name" not in pages.schema.names:
         return {}
@@ -127,13 +128,6 @@ def _without_names(content: bytes, host: str | None, domain: str | None) -> byte
         if tail and tail in content:
             content = content.replace(tail, tail.translate(None, b".-"))
     return content
-
-
-def page_buffers(content: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The column's bytes and offsets as they lie in memory: nothing is copied."""
-    _, offsets, data = content.buffers()
-    bounds = np.frombuffer(offsets, np.int64, len(content) + 1, 8 * content.offset)
-    return np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8), bounds
 
 
 def fingerprint_buffers(

@@ -1,0 +1,58 @@
+"""Arrow columns as the arrays that kernels take, and back. Nothing is copied where the layout allows it."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+def column_buffers(column: pa.LargeBinaryArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of a binary column, which lie end to end, and the offset where each value begins."""
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64, len(column) + 1, 8 * column.offset)
+    return np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8), bounds
+
+
+def text_buffers(column: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The same for a column of text. A null is empty."""
+    return column_buffers(column.fill_null("").cast(pa.large_binary()))
+
+
+def as_binary(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeBinaryArray:
+    """A binary column over bytes that lie end to end."""
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), offsets.size - 1, buffers)
+
+
+def end_to_end(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts laid end to end, and the offset where each begins."""
+    return column_buffers(pa.array(list(texts), pa.large_binary()))
+
+
+def fixed_rows(column: pa.FixedSizeBinaryArray, kind: str) -> NDArray[np.generic]:
+    """A column of fixed-size binaries as the rows of a matrix of `kind`, such as "<u4"."""
+    values = np.frombuffer(column.buffers()[1], kind)
+    width = column.type.byte_width // values.dtype.itemsize
+    return values.reshape(-1, width)[column.offset : column.offset + len(column)]
+
+
+def read_only(array: NDArray[_Number]) -> NDArray[_Number]:
+    """The same numbers, read-only and contiguous: numba compiles a kernel anew for each kind of array."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def byte_chunks(offsets: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
+    """Ranges of values of at most `most` bytes together, or of one longer value: first, and one after the last."""
+    chunks = []
+    first = 0
+    while first < offsets.size - 1:
+        fitting = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        chunks.append((first, max(first + 1, fitting)))
+        first = chunks[-1][1]
+    return chunks
