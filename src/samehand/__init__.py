@@ -2,15 +2,20 @@
 
 import samehand
 
-run = samehand.scan("crawl/*.warc.gz", "run/")
-run.clusters()           # ranked clusters, an Arrow table
-run.members(7)           # one cluster's pages by similarity to its centre
-run.like(html)           # one page against all
-samehand.add("run/", "more.warc.gz")
+run = samehand.scan("crawl/*.warc.gz", "run", signals="all")
+run.clusters()           # ranked clusters of pages made by the same hand
+run.members(1)           # the pages of cluster 1 by similarity to its medoid
+run.like(html, url=url)  # one page against all
+run.replicas()           # groups of near replicas
+run.language()           # text that a machine made
+run.sites()              # parked sites and the providers behind them
+run.sql("select * from style_clusters")
+samehand.add("run", "more.warc.gz")
 samehand.compare(a, b)   # two pages: exact similarities and the noise they share
 """
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING
 
 from samehand.base.errors import (
     InputError,
@@ -26,12 +31,11 @@ from samehand.base.settings import Settings
 
 if TYPE_CHECKING:
     from samehand.answers.run import Run
-    from samehand.api import add, open_run, scan
+    from samehand.api import add, compare, open_run, scan
     from samehand.engine.local import LocalEngine
     from samehand.engine.spark import SparkEngine
-    from samehand.methods.style.noise import compare
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "InputError",
@@ -46,28 +50,30 @@ __all__ = [
     "SettingsError",
     "SparkEngine",
     "UsageError",
-    "__version__",
     "add",
     "compare",
     "open_run",
     "scan",
 ]
 
-_LATE = {
+_HOMES = {
     "LocalEngine": "samehand.engine.local",
     "Run": "samehand.answers.run",
     "SparkEngine": "samehand.engine.spark",
     "add": "samehand.api",
-    "compare": "samehand.methods.style.noise",
+    "compare": "samehand.api",
     "open_run": "samehand.api",
     "scan": "samehand.api",
 }
-"""Names whose modules are slow to import: they are, when first used."""
+"""Names whose modules are slow to import. They are imported when first used."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
         raise AttributeError(f"module 'samehand' has no attribute {name!r}")
-    import importlib
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
-    return getattr(importlib.import_module(_LATE[name]), name)
+
+def __dir__() -> list[str]:
+    """The public names and nothing else."""
+    return [*__all__, "__version__"]

@@ -1,75 +1,44 @@
-"""A finished run and the questions one can ask it: clusters, members, one to all, spread.
+"""A run and the questions one can ask it. Questions about a method that the run lacks compute it first."""
 
-Answers are Arrow tables or small frozen records; `samehand.cli.render` prints them. Nothing here changes the run.
-"""
-
-import dataclasses
 import functools
-import itertools
 import os
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from samehand.base.errors import UsageError
+from samehand.answers.pages import RunPages, page_of
+from samehand.answers.result import Result
+from samehand.base.errors import RunError, UsageError
 from samehand.base.settings import Settings
-from samehand.grouping.forest import Edges
-from samehand.grouping.sketches import Sketches, sketch_words
-from samehand.html import visible_text
-from samehand.kernels.sketches import count_filled
-from samehand.methods.replica.signatures import SharedWords, compare_words
-from samehand.methods.replica.summary import REPLICA_GROUPS, REPLICA_MEMBERS
-from samehand.methods.style.clusters import (
-    CLUSTERS,
-    EDGES,
-    MEMBERS,
-    Grouped,
-    PageFacts,
-    cluster_labels,
-    edges_from_table,
-    family_labels,
-    find_grouped,
-    summarise,
-)
-from samehand.methods.style.gaps import Gap, find_gaps
-from samehand.methods.style.noise import fingerprint
-from samehand.methods.style.sketches import FINGERPRINTS, open_sketches
-from samehand.sources import Source, read_page
-from samehand.sources.http.charset import as_utf8, to_ascii_compatible
 from samehand.store.folder import RunFolder
+from samehand.store.manifest import DONE
+from samehand.store.tables import (
+    CLASSES,
+    PAGES,
+    PROVIDERS,
+    REJECTS,
+    REPLICA_GROUPS,
+    REPLICA_MEMBERS,
+    SITE_CLUSTERS,
+    SITES,
+    STYLE_CLUSTERS,
+    STYLE_GROWTH,
+    STYLE_MEMBERS,
+)
 
-LIKE_LEAST = 0.06
-"""Least similarity one-to-all lists: below it, 8 bits of each value agree by chance now and then."""
-_LIKE_AT_ONCE = 256
-_MEMBER_PAGE_COLUMNS = ["page_id", "url", "url_host_name", "url_host_private_domain"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Likeness:
-    """One page against all: every page with a similarity above 0, most similar first, and the gaps in that curve."""
-
-    pages: pa.Table
-    gaps: tuple[Gap, ...]
-    compared: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Link:
-    """Two pages and their similarity."""
-
-    similarity: float
-    left_url: str
-    right_url: str
+if TYPE_CHECKING:
+    from samehand.answers.explain import Explanation
+    from samehand.answers.sites import SiteAnswers
+    from samehand.engine.engine import Engine
+    from samehand.engine.progress import OnProgress
+    from samehand.methods.style.answers import Likeness, StyleAnswers
 
 
 class Run:
-    """A finished run. Opened by `samehand.open_run`, returned by `samehand.scan`."""
+    """A run folder, opened. Made by `samehand.open_run` and returned by `samehand.scan`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.folder = RunFolder.open(path)
@@ -80,277 +49,237 @@ class Run:
         return f"<samehand.Run {str(self.folder.path)!r}: {read.get('pages', 0)} pages>"
 
     @property
+    def path(self) -> Path:
+        """The run folder."""
+        return self.folder.path
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """run.json: settings, inputs, counts and times of each stage."""
         return self.folder.manifest()
 
-    def pages(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """All pages, in page_id order."""
-        return self.folder.read_parts("pages", columns)
+    @property
+    def methods(self) -> list[str]:
+        """The methods that the run has answers of."""
+        return [name for name in self.manifest["stages"] if name != "read"]
 
-    def rejects(self) -> pa.Table:
-        """All records that did not become a page, with their reasons."""
-        return self.folder.read_parts("rejects")
+    def compute(
+        self,
+        method: str,
+        *,
+        engine: "Engine | None" = None,
+        workers: int | None = None,
+        on_progress: "OnProgress | None" = None,
+        **changes: Any,
+    ) -> None:
+        """Computes a method ("style", "replica", "language" or "sites") for the pages of the run.
 
-    def clusters(self, *, cut: float | None = None, families: bool = False) -> pa.Table:
-        """Clusters by rank (the paper's table 1); at another threshold with `cut`, the loose level with `families`."""
-        if cut is None and not families:
-            return self.folder.read_table(CLUSTERS)
-        labels = self._labels(cut, families)
-        clusters = find_grouped(self._sketches, labels)
-        facts = PageFacts.of(self.folder, len(self._page_ids))
-        return summarise(facts, Grouped(self._page_ids, self._forest, self._families, labels, clusters))
-
-    def members(self, cluster_id: int, *, cut: float | None = None, families: bool = False) -> pa.Table:
-        """Members of one cluster by similarity to its centre (the paper's table 2)."""
-        if cut is None and not families:
-            found = self._stored_members(cluster_id)
-        else:
-            found = self._members_at(cluster_id, self._labels(cut, families))
-        if not found.num_rows:
-            raise UsageError(
-                f"There is no cluster {cluster_id} in {self.folder.path}. See: samehand clusters {self.folder.path}"
-            )
-        return found.sort_by([("similarity", "descending"), ("page_id", "ascending")])
-
-    def _stored_members(self, cluster_id: int) -> pa.Table:
-        members = self.folder.read_table(MEMBERS)
-        found = members.filter(pc.equal(members.column("cluster_id"), cluster_id))
-        rows = pa.array(np.searchsorted(self._page_ids, found.column("page_id").to_numpy()))
-        return _with_hosts(self._pages.take(rows), found.column("similarity"))
-
-    def _members_at(self, cluster_id: int, labels: NDArray[np.int32]) -> pa.Table:
-        groups = find_grouped(self._sketches, labels)
-        chosen = np.flatnonzero(self._page_ids[labels[groups.members]] == cluster_id)
-        return _with_hosts(self._pages.take(pa.array(groups.members[chosen])), pa.array(groups.similarities[chosen]))
-
-    def replicas(self) -> pa.Table:
-        """Groups of near replicas, largest first."""
-        return self.folder.read_table(REPLICA_GROUPS)
-
-    def replica_members(self, group_id: int | None = None) -> pa.Table:
-        """Documents in groups of near replicas, with the evidence; of one group by cosine to its centre."""
-        members = self.folder.read_table(REPLICA_MEMBERS)
-        if group_id is None:
-            return members
-        found = members.filter(pc.equal(members.column("group_id"), group_id))
-        if not found.num_rows:
-            raise UsageError(f"There is no group {group_id}. See: samehand replicas {self.folder.path}")
-        return found.sort_by([("cosine", "descending"), ("page_id", "ascending")])
-
-    def shared_words(self, members: pa.Table) -> SharedWords:
-        """The words that the nearest and the farthest of a group's members have in common, and those they do not."""
-        first, last = (self._text(members.column("page_id")[row].as_py()) for row in (0, members.num_rows - 1))
-        return compare_words(first, last)
-
-    def _text(self, page_id: int) -> bytes:
-        content = self.content(page_id)
-        if self.settings.profile == "mail":
-            return content
-        charset = self.pages(["content_charset"]).column("content_charset")[self.row_of(page_id)].as_py()
-        return visible_text(as_utf8(content, charset)).encode()
-
-    def weakest_link(self, page_ids: NDArray[np.int64]) -> Link | None:
-        """The weakest of the links that hold these pages together; None when no link joins them directly."""
-        rows = np.zeros(len(self._page_ids), np.bool_)
-        rows[np.searchsorted(self._page_ids, page_ids)] = True
-        inside = np.flatnonzero(rows[self._forest.pairs].all(axis=1))
-        if not inside.size:
-            return None
-        weakest = inside[np.argmin(self._forest.similarities[inside])]
-        left, right = (self._pages.column("url")[int(row)].as_py() for row in self._forest.pairs[weakest])
-        return Link(float(self._forest.similarities[weakest]), left, right)
-
-    def like(self, page: bytes | str | int) -> Likeness:
-        """One to all (section 4.1): every page by similarity to one: a page id or URL of the run, or any HTML."""
-        ((rows, similarities),) = self._nearest([page], top=None)
-        table = _with_hosts(self._pages.take(pa.array(rows)), pa.array(similarities))
-        return Likeness(table, find_gaps(similarities), len(self._sketches))
-
-    def like_each(self, pages: Iterable[tuple[str, bytes]], *, top: int = 10) -> Iterator[pa.Table]:
-        """One to all for many pages, given with their names: tables of the `top` most similar pages of each.
-
-        Pages are compared many at a time, in one pass over the run for all of them.
+        `changes` are settings that differ from those of the run. Run again, it does only what is missing.
         """
-        waiting = iter(pages)
-        while chunk := list(itertools.islice(waiting, _LIKE_AT_ONCE)):
-            found = self._nearest([content for _, content in chunk], top=top)
-            rows = np.concatenate([rows for rows, _ in found])
-            table = _with_hosts(self._pages.take(pa.array(rows)), pa.array(np.concatenate([s for _, s in found])))
-            sizes = [len(rows) for rows, _ in found]
-            names = np.repeat(np.array([name for name, _ in chunk], object), sizes)
-            ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
-            table = table.add_column(0, "rank", pa.array(ranks, pa.int64()))
-            yield table.add_column(0, "query", pa.array(names, pa.string()))
+        from samehand.engine.local import LocalEngine
+        from samehand.engine.pipeline import run_method
+        from samehand.engine.progress import silent
 
-    def _nearest(
-        self, pages: Sequence[bytes | str | int], *, top: int | None
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-        values = np.stack([self._values_of(page) for page in pages])
-        words = sketch_words(values, self.settings.sketch_bits)
-        return self._sketches.nearest(words, count_filled(values), least=LIKE_LEAST, top=top)
+        run_method(
+            self.path,
+            method,
+            changes=changes,
+            engine=engine or LocalEngine(workers),
+            on_progress=on_progress or silent,
+        )
+        self._forget()
 
-    def _values_of(self, page: bytes | str | int) -> NDArray[np.uint32]:
-        if isinstance(page, str) and "<" in page:
-            page = page.encode("utf-8", errors="replace")
-        if isinstance(page, bytes):
-            return fingerprint(to_ascii_compatible(page, None)[0], self.settings)
-        page_id = int(self._page_ids[self.row_of(page)])
-        part = self.folder.part_path(FINGERPRINTS, page_id >> 32)
-        stored = pq.read_table(part, columns=["page_id", "fingerprint"], filters=[("page_id", "=", page_id)])
-        return np.frombuffer(stored.column("fingerprint")[0].as_py(), "<u4")
+    def _forget(self) -> None:
+        """The run has changed on disk: nothing that was read of it is kept."""
+        self.folder = RunFolder.open(self.path)
+        self.settings = self.folder.settings()
+        for name in ("_style", "_pages"):
+            self.__dict__.pop(name, None)
 
-    def row_of(self, page: str | int) -> int:
-        """The row of a page id or URL."""
-        if isinstance(page, int):
-            found = np.flatnonzero(self._page_ids == page)
-        else:
-            found = np.flatnonzero(pc.equal(self._pages.column("url"), page).to_numpy())
-        if not found.size:
-            raise UsageError(f"There is no page {page} in {self.folder.path}: give a URL or a page_id of the run.")
-        return int(found[0])
+    def _require(self, method: str) -> None:
+        """RunError, with what to do, where the run has no answers of a method."""
+        manifest = self.manifest
+        if method in manifest["stages"] and self.folder.done.get(method) is not None:
+            return
+        if manifest["state"] != DONE:
+            raise RunError(
+                f"The scan of {self.path} is not finished. Run the same scan again to finish it; "
+                f"samehand status {self.path} says how far it is."
+            )
+        has = ", ".join(self.methods) or "no method"
+        if method == "style" and self.settings.profile == "mail":
+            raise RunError(
+                f"{self.path} holds mail, which has no style. It has: {has}. See: samehand replicas {self.path}"
+            )
+        raise RunError(f"{self.path} has no answers of the method {method}. It has: {has}. Compute it first.")
+
+    def _ensure(self, method: str) -> None:
+        if method not in self.manifest["stages"]:
+            self.compute(method)
+        self._require(method)
+
+    # Pages.
+
+    def pages(self, columns: Sequence[str] | None = None) -> Result:
+        """All pages, in page_id order."""
+        return Result(self.folder.read(PAGES, columns))
+
+    def rejects(self) -> Result:
+        """All records that could have been a page and are not, with their reasons."""
+        return Result(self.folder.read(REJECTS))
 
     def content(self, page: str | int) -> bytes:
-        """The bytes of a page, from the run folder if it keeps pages, else from the input they came from."""
-        row = self.row_of(page)
-        page_id = int(self._page_ids[row])
-        part = self.folder.part_path("content", page_id >> 32)
-        if part.is_file():
-            kept: bytes = pq.read_table(part, filters=[("page_id", "=", page_id)]).column("content")[0].as_py()
-            return kept
-        place = self.pages(["warc_filename", "warc_record_offset"]).slice(row, 1).to_pylist()[0]
-        source = self._source_of(place["warc_filename"])
-        return read_page(source, place["warc_filename"], place["warc_record_offset"], self.settings).content
+        """The bytes of a page: out of the run folder if it keeps pages, else out of its input."""
+        return self._pages.content(self._pages.row_of(page))
 
-    def _source_of(self, warc_filename: str) -> Source:
-        sources = [Source.from_dict(stored) for stored in self.manifest["inputs"]]
-        # A page's place begins with its input's name; what follows is a member, a file or the number of a message.
-        named = [source for source in sources if warc_filename.startswith(source.name.rstrip("/"))]
-        if not named:
-            raise UsageError(f"{warc_filename} is none of the inputs of {self.folder.path}.")
-        return max(named, key=lambda source: len(source.name))
+    def text(self, page: str | int) -> str:
+        """The visible text of a page."""
+        return self._pages.text(self._pages.row_of(page))
 
-    def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> pa.Table:
-        """From known bad URLs or hosts to the pages of the same hand, each with the path that leads there.
+    # Style.
 
-        A page is reached when it is in a cluster with a seed; the path goes along the forest, so each of its steps
-        is the strongest there is. `weakest` is the least similarity on the path.
+    def clusters(self, *, cut: float | None = None, families: bool = False) -> Result:
+        """Clusters by rank (the paper's table 1): at another threshold with `cut`, families with `families`.
+
+        The stored clusters carry their class once near replicas were computed.
         """
-        threshold = self._at(cut)
-        start = self._seed_rows(seeds)
-        if not start.size:
-            raise UsageError(
-                f"None of the {len(seeds)} seeds is in {self.folder.path}: give URLs or hosts that were crawled."
-            )
-        labels = cluster_labels(self._sketches, len(self._page_ids), self._forest, threshold, self.settings)
-        paths = _paths_from(start, self._forest, threshold)
-        wanted = np.isin(labels, labels[start])
-        reached = [row for row in paths if wanted[row]]
-        return self._spread_table(reached, paths, set(start.tolist()))
+        self._require("style")
+        if cut is not None or families:
+            return Result(self._style.clusters(cut=cut, families=families))
+        clusters = self.folder.read(STYLE_CLUSTERS)
+        if self.folder.done.get("classes") is None:
+            return Result(clusters)
+        classes = self.folder.read(CLASSES)
+        rows = pc.index_in(clusters.column("style_cluster_id"), classes.column("style_cluster_id").combine_chunks())
+        for name in classes.column_names[1:]:
+            clusters = clusters.append_column(name, classes.column(name).take(rows))
+        return Result(clusters)
 
-    def _seed_rows(self, seeds: Sequence[str]) -> NDArray[np.int64]:
-        """Pages named by the seeds: a URL names one page, a host or a domain all its pages."""
-        wanted = pa.array(sorted({seed.strip() for seed in seeds if seed.strip()}), pa.string())
-        named = pc.is_in(self._pages.column("url"), wanted)
-        for column in ("url_host_name", "url_host_private_domain"):
-            named = pc.or_(named, pc.is_in(self._pages.column(column), wanted))
-        return np.flatnonzero(named.to_numpy())
+    def members(self, number: int, *, cut: float | None = None, families: bool = False) -> Result:
+        """Members of the cluster with this number, by similarity to its medoid (the paper's table 2)."""
+        self._require("style")
+        if cut is None and not families:
+            clusters = self.folder.read(STYLE_CLUSTERS, ["cluster_number", "style_cluster_id"])
+        else:
+            clusters = self._style.clusters(cut=cut, families=families)
+        cluster_id = self._numbered(clusters, number, "cluster", "style_cluster_id")
+        found = self._members(number) if cut is None and not families else None
+        if found is None:
+            found = self._style.members(cluster_id, cut=cut, families=families)
+        return Result(found.sort_by([("similarity", "descending"), ("page_id", "ascending")]))
 
-    def _spread_table(self, rows: Sequence[int], paths: dict[int, "_Step"], seeds: set[int]) -> pa.Table:
-        urls = self._pages.column("url")
-        trails = [_trail(row, paths) for row in rows]
-        table = _with_hosts(self._pages.take(pa.array(rows, pa.int64())), None)
-        table = table.append_column("is_seed", pa.array([row in seeds for row in rows], pa.bool_()))
-        table = table.append_column("weakest", pa.array([paths[row].weakest for row in rows], pa.float32()))
-        table = table.append_column("steps", pa.array([len(trail) - 1 for trail in trails], pa.int64()))
-        path_urls = [[urls[row].as_py() for row in trail] for trail in trails]
-        table = table.append_column("path", pa.array(path_urls, pa.list_(pa.string())))
-        order = [("is_seed", "descending"), ("steps", "ascending"), ("weakest", "descending"), ("page_id", "ascending")]
-        return table.sort_by(order)
+    def _members(self, number: int) -> pa.Table:
+        members = self.folder.read(STYLE_MEMBERS)
+        found = members.filter(pc.equal(members.column("cluster_number"), number))
+        rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
+        return self._pages.listed(rows, found.column("similarity").to_numpy())
 
-    def _labels(self, threshold: float | None, families: bool) -> NDArray[np.int32]:
-        if families:
-            if threshold is None:
-                return self._families
-            return family_labels(self._sketches, len(self._page_ids), self._forest, self._at(threshold), self.settings)
-        return cluster_labels(self._sketches, len(self._page_ids), self._forest, self._at(threshold), self.settings)
+    def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= table.num_rows:
+            known = f"the numbers are 1 to {table.num_rows}" if table.num_rows else f"the run has no {what}"
+            raise UsageError(f"There is no {what} {number!r} in {self.path}: {known}.")
+        return int(table.column(id_column)[number - 1].as_py())
 
-    def _at(self, threshold: float | None) -> float:
-        """A threshold the stored forest can answer."""
-        threshold = self.settings.cluster_threshold if threshold is None else threshold
-        if not self.settings.family_threshold <= threshold <= 1:
-            raise UsageError(
-                f"The cut {threshold} is not between {self.settings.family_threshold} "
-                "(the family threshold of this run) and 1."
-            )
-        return threshold
+    def growth(self) -> Result:
+        """The clusters that changed with the last addition."""
+        self._require("style")
+        return Result(self.folder.read(STYLE_GROWTH))
+
+    def like(self, page: bytes | str | int, *, url: str | None = None) -> "Likeness":
+        """One to all (section 4.1): every page by similarity to one.
+
+        `page` is HTML, or a URL or page_id of the run. Give the `url` of HTML if it is known.
+        """
+        self._require("style")
+        if isinstance(page, bytes) or (isinstance(page, str) and "<" in page):
+            return self._style.like_page(page_of(page, url, self.settings))
+        return self._style.like_row(self._pages.row_of(page))
+
+    def like_each(self, pages: Iterable[tuple[str, Any]], *, top: int = 10) -> Iterator[pa.Table]:
+        """The `top` most similar pages of each of many pages, which are given with their names."""
+        self._require("style")
+        return self._style.like_each(pages, top=top)
+
+    def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> Result:
+        """From known bad URLs, hosts or sites to the pages of the same hand, each with the path that leads there."""
+        self._require("style")
+        return Result(self._style.spread(seeds, cut=cut))
+
+    def explain(self, left: str | int, right: str | int) -> "Explanation":
+        """Why two pages of the run are alike: the noise they share, and the words they share."""
+        from samehand.answers.explain import explain
+
+        return explain(self._pages, self._pages.row_of(left), self._pages.row_of(right), self.settings)
+
+    # The other methods.
+
+    def replicas(self) -> Result:
+        """Groups of near replicas, largest first."""
+        self._ensure("replica")
+        return Result(self.folder.read(REPLICA_GROUPS))
+
+    def replica_members(self, number: int | None = None) -> Result:
+        """Documents in groups of near replicas, with the evidence; of one group by cosine to its medoid."""
+        self._ensure("replica")
+        members = self.folder.read(REPLICA_MEMBERS)
+        if number is None:
+            return Result(members)
+        self._numbered(self.folder.read(REPLICA_GROUPS), number, "group", "replica_group_id")
+        found = members.filter(pc.equal(members.column("group_number"), number))
+        return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
+
+    def language(self, by: str = "page") -> Result:
+        """Judgements of the text of each page, likeliest fakes first; or sums by "host" or "cluster"."""
+        from samehand.methods.language.scores import sums_by_cluster, sums_by_host, worst_first
+
+        answers = {"page": worst_first, "host": sums_by_host, "cluster": sums_by_cluster}
+        if by not in answers:
+            raise UsageError(f"by is {by!r}: choose page, host or cluster.")
+        self._ensure("language")
+        return Result(answers[by](self.folder))
+
+    def sites(
+        self,
+        *,
+        nameservers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        resolve: bool = False,
+        **options: Any,
+    ) -> "SiteAnswers":
+        """Verdicts on sites, their clusters and providers.
+
+        Name servers come from files, and from DNS with `resolve`; without either they are those of the last time.
+        """
+        from samehand.answers.sites import judge
+
+        judge(self, nameservers=nameservers, resolve=resolve, **options)
+        return self.site_answers()
+
+    def site_answers(self) -> "SiteAnswers":
+        """The stored verdicts on sites."""
+        from samehand.answers.sites import SiteAnswers
+
+        self._require("sites")
+        sites, clusters, providers = (Result(self.folder.read(table)) for table in (SITES, SITE_CLUSTERS, PROVIDERS))
+        return SiteAnswers(sites, clusters, providers, self.counts("sites"))
+
+    def counts(self, method: str) -> Mapping[str, Any]:
+        """What a method reported of its work."""
+        self._require(method)
+        counts: Mapping[str, Any] = self.manifest["stages"][method]
+        return counts
+
+    def sql(self, query: str) -> Result:
+        """The answer of a DuckDB query. Every table of the run is a view: style/clusters is `style_clusters`."""
+        from samehand.answers.sql import run_query
+
+        return Result(run_query(self.folder, query))
 
     @functools.cached_property
-    def _pages(self) -> pa.Table:
-        return self.pages(_MEMBER_PAGE_COLUMNS).combine_chunks()
+    def _style(self) -> "StyleAnswers":
+        from samehand.methods.style.answers import StyleAnswers
+
+        return StyleAnswers(self.folder, self.settings)
 
     @functools.cached_property
-    def _page_ids(self) -> NDArray[np.int64]:
-        ids: NDArray[np.int64] = self._pages.column("page_id").to_numpy()
-        return ids
-
-    @functools.cached_property
-    def _sketches(self) -> Sketches:
-        return open_sketches(self.folder, self.settings)
-
-    @functools.cached_property
-    def _forest(self) -> Edges:
-        return edges_from_table(self.folder.read_table(EDGES), self._page_ids)
-
-    @functools.cached_property
-    def _families(self) -> NDArray[np.int32]:
-        return family_labels(
-            self._sketches, len(self._page_ids), self._forest, self.settings.family_threshold, self.settings
-        )
-
-
-def _with_hosts(pages: pa.Table, similarity: pa.Array | pa.ChunkedArray | None) -> pa.Table:
-    """The columns every list of pages has."""
-    columns = {
-        "url": pages.column("url"),
-        "page_id": pages.column("page_id"),
-        "host": pages.column("url_host_name"),
-        "domain": pc.coalesce(pages.column("url_host_private_domain"), pages.column("url_host_name")),
-    }
-    return pa.table(columns if similarity is None else {"similarity": similarity, **columns})
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Step:
-    """How a row was reached: from which row (itself for a seed), and the weakest link on the whole path."""
-
-    before: int
-    weakest: float
-
-
-def _paths_from(seeds: NDArray[np.int64], forest: Edges, threshold: float) -> dict[int, _Step]:
-    """Breadth first along the forest's links above the threshold, from all seeds at once."""
-    strong = forest.similarities >= np.float32(threshold)
-    neighbours: dict[int, list[tuple[int, float]]] = {}
-    for (left, right), similarity in zip(
-        forest.pairs[strong].tolist(), forest.similarities[strong].tolist(), strict=True
-    ):
-        neighbours.setdefault(left, []).append((right, similarity))
-        neighbours.setdefault(right, []).append((left, similarity))
-    paths = {row: _Step(row, 1.0) for row in seeds.tolist()}
-    waiting = deque(paths)
-    while waiting:
-        row = waiting.popleft()
-        for other, similarity in sorted(neighbours.get(row, [])):
-            if other not in paths:
-                paths[other] = _Step(row, min(paths[row].weakest, similarity))
-                waiting.append(other)
-    return paths
-
-
-def _trail(row: int, paths: dict[int, _Step]) -> list[int]:
-    """Rows from the seed to `row`."""
-    trail = [row]
-    while paths[trail[-1]].before != trail[-1]:
-        trail.append(paths[trail[-1]].before)
-    return trail[::-1]
+    def _pages(self) -> RunPages:
+        return RunPages(self.folder, self.settings)

@@ -33,9 +33,9 @@ def end_to_end(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.in
     return column_buffers(pa.array(list(texts), pa.large_binary()))
 
 
-def fixed_rows(column: pa.FixedSizeBinaryArray, kind: str) -> NDArray[np.generic]:
-    """A column of fixed-size binaries as the rows of a matrix of `kind`, such as "<u4"."""
-    values = np.frombuffer(column.buffers()[1], kind)
+def fixed_rows(column: pa.FixedSizeBinaryArray, kind: type[_Number]) -> NDArray[_Number]:
+    """A column of fixed-size binaries, each little-endian numbers of `kind`, as the rows of a matrix."""
+    values = np.frombuffer(column.buffers()[1], np.dtype(kind).newbyteorder("<"))
     width = column.type.byte_width // values.dtype.itemsize
     return values.reshape(-1, width)[column.offset : column.offset + len(column)]
 

@@ -17,12 +17,10 @@ from typing import IO, Any, cast
 
 from samehand.base.errors import RunWriteError, SamehandError, SettingsError
 from samehand.base.settings import Settings
-from samehand.engine import tasks as running
-from samehand.engine.pipeline import Plan, plan_inputs
-from samehand.engine.tasks import Progress, Task, TaskOutcome, Tell
-from samehand.grouping.forest import CheckCounts, find_forest
-from samehand.methods.style.clusters import Grouped, group_rows
-from samehand.methods.style.sketches import check_rule, probe_plan, searched
+from samehand.engine.engine import Plan, plan_inputs
+from samehand.engine.progress import OnProgress, Progress
+from samehand.engine.tasks import Task, TaskOutcome, process_task
+from samehand.methods.method import Counts, Method
 from samehand.store.folder import RunFolder
 
 WORKER = (sys.executable, "-m", "samehand.engine.worker")
@@ -42,31 +40,29 @@ class LocalEngine:
         """Finds what the inputs are and cuts it into units of work."""
         return plan_inputs(inputs, spool, settings)
 
-    def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
+    def read(
+        self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, on_progress: OnProgress
+    ) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task."""
         workers = min(self._workers, len(tasks))
         if workers > 1:
-            yield from _Pool(folder, settings, tell).run(tasks, workers)
+            yield from _Pool(folder, settings, on_progress).run(tasks, workers)
             return
         for task in tasks:
-            yield _run_here(folder, task, settings, tell)
+            yield _run_here(folder, task, settings, on_progress)
 
-    def group_styles(self, folder: RunFolder, settings: Settings, tell: Tell) -> tuple[Grouped, CheckCounts]:
-        """Searches for edges with one thread per worker."""
+    def group(self, method: Method, folder: RunFolder, settings: Settings, on_progress: OnProgress) -> Counts:
+        """Groups with one thread per worker."""
 
         def told(done: int, total: int) -> None:
-            tell(Progress("group", done=done, total=total))
+            on_progress(Progress("group", done=done, total=total, method=method.name))
 
-        with searched(folder, settings, probe_plan(settings)) as (sketches, buckets):
-            forest, counts = find_forest(
-                sketches, buckets, rule=check_rule(settings), threads=self._workers, progress=told
-            )
-        return group_rows(sketches, sketches.page_ids, forest, settings), counts
+        return method.group(folder, settings, threads=self._workers, on_progress=told)
 
 
-def _run_here(folder: RunFolder, task: Task, settings: Settings, tell: Tell) -> TaskOutcome:
+def _run_here(folder: RunFolder, task: Task, settings: Settings, on_progress: OnProgress) -> TaskOutcome:
     try:
-        return TaskOutcome(task, running.process_task(folder, task, settings, tell))
+        return TaskOutcome(task, process_task(folder, task, settings, on_progress))
     except RunWriteError:
         raise
     except SamehandError as error:
@@ -87,7 +83,7 @@ class _Worker:
     def give(self, task: Task, common: dict[str, Any]) -> None:
         """Hands over a task. A worker that is dead already is noticed when its output ends."""
         self.task = task
-        request = json.dumps({**common, "unit": task.unit.as_dict(), "wanted": task.wanted}) + "\n"
+        request = json.dumps({**common, "task": task.as_dict()}) + "\n"
         with contextlib.suppress(BrokenPipeError):
             self.stdin.write(request.encode())
 
@@ -121,9 +117,9 @@ class _Worker:
 class _Pool:
     """Keeps workers busy, replaces those that die, and passes on what they say."""
 
-    def __init__(self, folder: RunFolder, settings: Settings, tell: Tell) -> None:
+    def __init__(self, folder: RunFolder, settings: Settings, on_progress: OnProgress) -> None:
         self._common = {"folder": str(folder.path.resolve()), "settings": settings.as_dict()}
-        self._tell = tell
+        self._on_progress = on_progress
         self._waiting: deque[tuple[Task, int]] = deque()
         self._tries: dict[int, int] = {}
         self._selector = selectors.DefaultSelector()
@@ -165,7 +161,7 @@ class _Pool:
             return
         for kind, content in messages:
             if kind == "progress":
-                self._tell(Progress(**content))
+                self._on_progress(Progress(**content))
             elif kind == "cannot_write":
                 raise RunWriteError(content)
             else:

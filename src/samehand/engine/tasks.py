@@ -1,149 +1,202 @@
-"""One unit of work: records to pages and rejects, pages to signals, all of it to the parts of the run folder.
+"""One unit of work: records to pages and rejects, pages to the rows of the methods, all of it to the run folder.
 
 This is what every engine runs, wherever it runs it.
 """
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 
-from samehand.base.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA, Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.base.errors import InputError, RunWriteError, SamehandError
+from samehand.base.page import Page, Reject, pages_to_batch, rejects_to_batch
 from samehand.base.settings import Settings
+from samehand.engine.progress import OnProgress, Progress
+from samehand.engine.stored_pages import SamePages, iterate_stored
 from samehand.methods.page_batch import PageBatch
-from samehand.methods.registry import SIGNALS
-from samehand.sources import Unit, read_unit
-from samehand.store.folder import RunFolder, TableWriter
+from samehand.methods.registry import methods
+from samehand.sources import Reading, Unit, read_unit
+from samehand.store.done import part_name
+from samehand.store.folder import RunFolder
+from samehand.store.page_ids import UNIT_BITS
+from samehand.store.table import Table
+from samehand.store.tables import CONTENT, PAGES, REJECTS
 
 BATCH_PAGES = 2048
 BATCH_BYTES = 48_000_000
-PAGES = "pages"
-"""Name of what a task writes besides signals: pages and rejects."""
-
-PAGE_ID_BITS = 32
-"""A page_id is (unit number << 32) | row within the unit: later inputs have larger ids, workers play no part."""
-
-CONTENT_SCHEMA = pa.schema([PAGE_SCHEMA.field("page_id"), CONTENT_FIELD])
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a stage is: "plan" says how many units there are, "read" how far one of them is, "group" the probes."""
-
-    stage: str
-    unit: int = 0
-    pages: int = 0
-    rejects: int = 0
-    content_bytes: int = 0
-    share: float = 0.0
-    done: int = 0
-    total: int = 0
+READ = PAGES.name
+"""What a task does besides the rows of methods: it reads the unit and writes its pages and rejects."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Task:
-    """One unit of work and what is to be written of it: PAGES, and the names of signals."""
+    """One unit of work and what is to be written of it: READ, and the names of methods.
+
+    `fetched` is a copy of the input to read instead, where the input itself is out of reach of this machine.
+    """
 
     unit: Unit
     wanted: tuple[str, ...]
+    fetched: str | None = None
+
+    @property
+    def reads(self) -> bool:
+        """Whether pages are to be written, and not only rows of pages that are there."""
+        return READ in self.wanted
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods whose rows are wanted."""
+        return tuple(what for what in self.wanted if what != READ)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"unit": self.unit.as_dict(), "wanted": self.wanted, "fetched": self.fetched}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Self:
+        """The task from its `as_dict` form."""
+        return cls(Unit.from_dict(stored["unit"]), tuple(stored["wanted"]), stored["fetched"])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """How a task ended: the facts of its markers, or why there are none."""
+    """How a task ended: the record of what it read, or why there is none."""
 
     task: Task
-    facts: dict[str, Any] | None = None
+    record: dict[str, Any] | None = None
     failure: str = ""
 
 
-Tell = Callable[[Progress], None]
+def method_record(folder: RunFolder, unit: Unit, method: str, settings: Settings) -> dict[str, Any]:
+    """What the record of a method's part says."""
+    return {"unit": unit.as_dict(), "source": methods()[method].page_source(folder, settings)}
 
 
-def part_name(number: int, what: str = PAGES) -> str:
-    """Name of the marker that says that a unit's pages, or one of their signals, are written."""
-    return f"{what}-{number:06d}"
-
-
-def signal_facts(folder: RunFolder, unit: Unit, signal: str, settings: Settings) -> dict[str, Any]:
-    """What the marker of a signal's part says."""
-    return {"unit": unit.as_dict(), "made_with": SIGNALS[signal].made_with(folder, settings)}
-
-
-def progress_of(unit: Unit, facts: dict[str, Any]) -> Progress:
+def progress_of(unit: Unit, record: dict[str, Any]) -> Progress:
     """The progress of a unit that is done."""
     return Progress(
         "read",
         unit=unit.number,
-        pages=facts["pages"],
-        rejects=sum(facts["reasons"].values()),
-        content_bytes=facts["content_bytes"],
+        pages=record["pages"],
+        rejects=sum(record["rejected"].values()),
+        content_bytes=record["content_bytes"],
         share=1.0,
     )
 
 
-def process_task(folder: RunFolder, task: Task, settings: Settings, tell: Tell) -> dict[str, Any]:
-    """One unit of work: reads its records, computes what is wanted of them, writes the parts, marks them done."""
+def process_task(folder: RunFolder, task: Task, settings: Settings, on_progress: OnProgress) -> dict[str, Any]:
+    """One unit of work: reads its records, computes what is wanted of them, writes the parts, records them as done."""
+    if not task.reads and folder.part_path(CONTENT, task.unit.number).is_file():
+        return _process_stored(folder, task, settings, on_progress)
     began = time.perf_counter()
     unit = task.unit
-    reading = read_unit(unit, settings)
-    # Signals and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
+    reading = read_unit(_fetched(task), settings)
+    # Methods and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
     with _PartWriter(folder, task, settings) as parts, ThreadPoolExecutor(1) as behind:
         written = behind.submit(_nothing)
         for pages, rejects in _batched(reading):
             written.result()
-            tell(parts.progress())
+            on_progress(parts.progress())
             written = behind.submit(parts.write, pages, rejects)
         written.result()
-    facts = {
-        "unit": unit.as_dict(),
-        "settings": settings.digest("read"),
-        "pages": parts.pages,
-        "reasons": dict(sorted(parts.reasons.items())),
-        "damaged": parts.damaged,
-        "content_bytes": parts.content_bytes,
-        "first": reading.first,
-        "stop": reading.stop,
-        "seconds": round(time.perf_counter() - began, 3),
-    }
-    for what in task.wanted:
-        if what != PAGES:
-            folder.mark_done(part_name(unit.number, what), signal_facts(folder, unit, what, settings))
-    if PAGES in task.wanted:
-        folder.mark_done(part_name(unit.number), facts)
-    tell(progress_of(unit, facts))
-    return facts
+        parts.finish()
+    record = _record_of(parts, reading, unit, settings, time.perf_counter() - began)
+    _mark_done(folder, task, settings, record)
+    on_progress(progress_of(unit, record))
+    return record
+
+
+def attempt(
+    folder: RunFolder, task: Task, settings: Settings, on_progress: OnProgress
+) -> tuple[str, dict[str, Any] | str]:
+    """Does one task in a process of its own, and says how it ended: "done" with the record, or why not.
+
+    What "cannot_write" stops the whole run; what "failed" is counted, and the run goes on.
+    """
+    try:
+        return "done", process_task(folder, task, settings, on_progress)
+    except RunWriteError as error:
+        return "cannot_write", str(error)
+    except SamehandError as error:
+        return "failed", str(error)
+
+
+def _fetched(task: Task) -> Unit:
+    """The unit as it is to be read."""
+    if task.fetched is None:
+        return task.unit
+    return dataclasses.replace(task.unit, source=dataclasses.replace(task.unit.source, path=task.fetched))
 
 
 def _nothing() -> None:
     return
 
 
+def _record_of(
+    parts: "_PartWriter", reading: Reading, unit: Unit, settings: Settings, seconds: float
+) -> dict[str, Any]:
+    return {
+        "unit": unit.as_dict(),
+        "settings": settings.digest("read"),
+        "pages": parts.pages,
+        "rejected": dict(sorted(parts.reasons.items())),
+        "skipped": {},
+        "damaged": parts.damaged,
+        "content_bytes": parts.content_bytes,
+        "first": reading.first,
+        "stop": reading.stop,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _mark_done(folder: RunFolder, task: Task, settings: Settings, record: dict[str, Any]) -> None:
+    """Methods first: a unit whose pages are done is not looked at again for what it lacks."""
+    for method in task.methods:
+        folder.done.set(part_name(method, task.unit.number), method_record(folder, task.unit, method, settings))
+    if task.reads:
+        folder.done.set(part_name(READ, task.unit.number), record)
+
+
+def _process_stored(folder: RunFolder, task: Task, settings: Settings, on_progress: OnProgress) -> dict[str, Any]:
+    """The rows of methods from pages that the run folder keeps. The input is not needed."""
+    with _PartWriter(folder, task, settings) as parts:
+        for batch in iterate_stored(folder, task.unit.number):
+            parts.write_rows(batch)
+    record = folder.done.get(part_name(READ, task.unit.number)) or {}
+    _mark_done(folder, task, settings, record)
+    on_progress(progress_of(task.unit, record))
+    return record
+
+
 class _PartWriter:
     """Writes the parts of one task, batch by batch, and counts what is in them."""
 
     def __init__(self, folder: RunFolder, task: Task, settings: Settings) -> None:
-        self._unit = task.unit
+        self._folder = folder
+        self._task = task
         self._settings = settings
-        self._stages = {what: SIGNALS[what].stage(folder, settings) for what in task.wanted if what != PAGES}
-        schemas = {SIGNALS[what].table: stage.schema for what, stage in self._stages.items()}
-        if PAGES in task.wanted:
-            schemas |= {"pages": PAGE_SCHEMA, "rejects": REJECT_SCHEMA}
-            if settings.keep_pages:
-                schemas["content"] = CONTENT_SCHEMA
-        self._writers = {
-            table: TableWriter(folder.part_path(table, self._unit.number), schema) for table, schema in schemas.items()
-        }
+        self._stages = {name: methods()[name].stage(folder, settings) for name in task.methods}
+        self._tables = {name: _page_table(name) for name in task.methods}
+        wanted = list(self._tables.values())
+        if task.reads:
+            wanted += [PAGES, REJECTS, CONTENT] if settings.keep_pages else [PAGES, REJECTS]
+        self._writers = {table: folder.writer(table, settings, task.unit.number) for table in wanted}
         self._open = contextlib.ExitStack()
         self.pages = self.damaged = self.content_bytes = 0
         self.reasons: Counter[str] = Counter()
-        self._position = self._unit.start
+        self._position = task.unit.start
+
+    @functools.cached_property
+    def _same(self) -> SamePages:
+        return SamePages(self._folder, self._task.unit)
 
     def __enter__(self) -> Self:
         for writer in self._writers.values():
@@ -156,30 +209,48 @@ class _PartWriter:
         self._open.__exit__(kind, error, trace)
 
     def write(self, pages: Sequence[Page], rejects: Sequence[Reject]) -> None:
-        """Appends pages, their signals, and rejects."""
-        batch = pages_to_batch(pages, (self._unit.number << PAGE_ID_BITS) + self.pages)
-        seen = PageBatch(batch, self._settings)
-        tables = {SIGNALS[what].table: stage.batch(seen) for what, stage in self._stages.items()}
-        if "pages" in self._writers:
-            tables |= {"pages": batch.select(PAGE_SCHEMA.names), "rejects": rejects_to_batch(rejects)}
-        if "content" in self._writers:
-            tables["content"] = batch.select(CONTENT_SCHEMA.names)
-        for table, rows in tables.items():
-            self._writers[table].write_table(pa.Table.from_batches([rows]))
-        self.pages += len(pages)
+        """Appends pages, their rows, and rejects."""
+        batch = pages_to_batch(pages, (self._task.unit.number << UNIT_BITS) + self.pages)
+        if self._task.reads:
+            self._writers[PAGES].write(batch.select([column.name for column in PAGES.columns]))
+            self._writers[REJECTS].write(rejects_to_batch(rejects))
+            if CONTENT in self._writers:
+                self._writers[CONTENT].write(batch.select([column.name for column in CONTENT.columns]))
+        else:
+            self._same.check(batch)
+        self.write_rows(batch)
         self.content_bytes += sum(len(page.content) for page in pages)
         self.reasons.update(reject.reason for reject in rejects)
         self.damaged += sum(reject.damaged for reject in rejects)
         latest: list[Page | Reject] = [*pages[-1:], *rejects[-1:]]
         self._position = max([self._position, *(item.warc_record_offset for item in latest)])
 
+    def write_rows(self, batch: pa.RecordBatch) -> None:
+        """Appends the rows of the methods for a batch of pages with content."""
+        seen = PageBatch(batch, self._settings)
+        for name, stage in self._stages.items():
+            self._writers[self._tables[name]].write(stage.batch(seen))
+        self.pages += len(batch)
+
+    def finish(self) -> None:
+        """All pages are written."""
+        if not self._task.reads:
+            self._same.finish()
+
     def progress(self) -> Progress:
         """How far the unit is."""
-        unit = self._unit
+        unit = self._task.unit
         share = (self._position - unit.start) / max(1, unit.end - unit.start)
         return Progress(
             "read", unit.number, self.pages, self.reasons.total(), self.content_bytes, min(max(share, 0.0), 1.0)
         )
+
+
+def _page_table(method: str) -> Table:
+    table = methods()[method].page_table
+    if table is None:
+        raise InputError(f"The method {method} has no rows per page.")
+    return table
 
 
 def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], list[Reject]]]:

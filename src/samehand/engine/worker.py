@@ -17,10 +17,9 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
-from samehand.engine.tasks import Progress, Task, process_task
-from samehand.sources import Unit
+from samehand.engine.progress import Progress
+from samehand.engine.tasks import Task, attempt
 from samehand.store.folder import RunFolder
 
 _TELL_SECONDS = 0.2
@@ -59,20 +58,15 @@ def _serve(request: dict[str, Any], answers: IO[str]) -> None:
         answers.write(json.dumps([kind, content]) + "\n")
         answers.flush()
 
-    def tell(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         nonlocal last_told
         if time.monotonic() - last_told >= _TELL_SECONDS:
             last_told = time.monotonic()
             send("progress", dataclasses.asdict(progress))
 
     folder = RunFolder(Path(request["folder"]))
-    task = Task(Unit.from_dict(request["unit"]), tuple(request["wanted"]))
-    try:
-        send("done", process_task(folder, task, Settings.from_dict(request["settings"]), tell))
-    except RunWriteError as error:
-        send("cannot_write", str(error))
-    except SamehandError as error:
-        send("failed", str(error))
+    task = Task.from_dict(request["task"])
+    send(*attempt(folder, task, Settings.from_dict(request["settings"]), on_progress))
 
 
 if __name__ == "__main__":

@@ -1,33 +1,70 @@
-"""What a signal is: a table of the run and a stage that fills it while pages are read."""
+"""What a method is. Resume, `--signals`, `clear`, `status`, the docs and the command line are loops over the methods.
 
-from typing import Protocol
+A method has rows per page (`stage`), which are computed while pages are read, and answers over all pages (`group`),
+which are computed from those rows. Each is done once for what it was made from: `page_source` and `group_source` say
+what that is, beside the pages themselves and the methods named in `needs`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
 from samehand.base.settings import Settings
 from samehand.methods.page_batch import PageBatch
 from samehand.store.folder import RunFolder
+from samehand.store.table import Table
+
+Counts = dict[str, Any]
+"""What a method reports of its work, as plain JSON; run.json and `samehand status` show it."""
+
+OnGroupProgress = Callable[[int, int], None]
+"""Is told how many steps of how many are done."""
 
 
 class Stage(Protocol):
-    """Fills one table of the run. Made once per unit of work; maps batches of pages to batches of rows."""
-
-    schema: pa.Schema
+    """Maps batches of pages to batches of rows. Made once per unit of work."""
 
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A row for each page."""
 
 
-class Signal(Protocol):
-    """One kind of evidence: where its rows stand, and what they depend on."""
+class Method:
+    """One kind of evidence. A subclass names its tables and overrides what it needs."""
 
-    table: str
+    name: ClassVar[str]
+    about: ClassVar[str]
+    """One line for help and docs."""
+    page_table: ClassVar[Table | None] = None
+    """The rows per page; None for a method that only combines others."""
+    tables: ClassVar[tuple[Table, ...]]
+    """The answers over all pages."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Methods whose answers `group` reads, through the run folder."""
+    profiles: ClassVar[tuple[str, ...]] = ("web",)
+    """What the pages may be: web pages, or mail."""
+    command: ClassVar[str]
+    """The command that computes it for an existing run."""
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:
         """Puts into the run folder what every worker needs."""
 
-    def made_with(self, folder: RunFolder, settings: Settings) -> str:
-        """Digest of everything but the pages that the rows depend on."""
+    def page_source(self, folder: RunFolder, settings: Settings) -> str:
+        """Digest of all that the rows per page depend on, beside the pages."""
+        raise NotImplementedError
 
     def stage(self, folder: RunFolder, settings: Settings) -> Stage:
-        """The stage that computes the rows."""
+        """The stage that computes the rows per page."""
+        raise NotImplementedError
+
+    def group_source(self, folder: RunFolder, settings: Settings) -> str:
+        """Digest of all that the answers depend on, beside the rows per page and the answers of `needs`."""
+        raise NotImplementedError
+
+    def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
+        """Computes the answers from the rows per page, and writes `tables`."""
+        raise NotImplementedError
+
+    def status(self, counts: Counts) -> Sequence[str]:
+        """Sentences about what the method found."""
+        raise NotImplementedError

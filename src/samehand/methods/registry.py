@@ -1,14 +1,50 @@
-"""What is computed of each page while it is read: a signal is a table of the run and a stage that fills it."""
+"""The methods, in the order in which they are grouped: a method stands behind those that it needs."""
 
-from samehand.methods.language.signal import LanguageSignal
-from samehand.methods.method import Signal
-from samehand.methods.replica.signal import ReplicaSignal
-from samehand.methods.sites.signal import StructureSignal
-from samehand.methods.style.signal import StyleSignal
+import functools
+from collections.abc import Iterable, Sequence
 
-SIGNALS: dict[str, Signal] = {
-    "style": StyleSignal(),
-    "replica": ReplicaSignal(),
-    "language": LanguageSignal(),
-    "sites": StructureSignal(),
-}
+from samehand.base.errors import UsageError
+from samehand.base.settings import nearest
+from samehand.methods.method import Method
+
+NAMES = ("style", "replica", "language", "sites")
+"""Methods that can be asked for. `classes` follows from style and replica."""
+
+
+@functools.cache
+def methods() -> dict[str, Method]:
+    """All methods by name. Imported when first asked for, because kernels are slow to import."""
+    from samehand.methods.classes.method import ClassesMethod
+    from samehand.methods.language.method import LanguageMethod
+    from samehand.methods.replica.method import ReplicaMethod
+    from samehand.methods.sites.method import SitesMethod
+    from samehand.methods.style.method import StyleMethod
+
+    known: tuple[Method, ...] = (StyleMethod(), ReplicaMethod(), ClassesMethod(), LanguageMethod(), SitesMethod())
+    return {method.name: method for method in known}
+
+
+def chosen(names: str | Iterable[str], profile: str = "web") -> tuple[str, ...]:
+    """Names of methods, checked and in order: "all", one name, several with commas between, or a sequence of names."""
+    if not isinstance(names, str):
+        names = ",".join(names)
+    asked = [name.strip() for name in names.split(",") if name.strip()]
+    fitting = [name for name in NAMES if profile in methods()[name].profiles]
+    if asked == ["all"]:
+        return tuple(fitting)
+    for name in asked:
+        if name not in NAMES:
+            raise UsageError(f"There is no method {name!r}{nearest(name, [*NAMES, 'all'])}")
+        if name not in fitting:
+            raise UsageError(f"The method {name} is not for {profile}: choose from {', '.join(fitting)}.")
+    if not asked:
+        raise UsageError(f"No method is named: choose from {', '.join(fitting)}, or all.")
+    return tuple(name for name in NAMES if name in asked)
+
+
+def with_derived(names: Sequence[str]) -> tuple[str, ...]:
+    """The methods to be grouped once `names` have rows: those, and what follows from them alone, in order."""
+    derived = [
+        method.name for method in methods().values() if method.page_table is None and set(method.needs) <= set(names)
+    ]
+    return tuple(name for name in methods() if name in names or name in derived)

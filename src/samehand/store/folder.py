@@ -1,194 +1,256 @@
-"""The run folder: the only part of samehand that knows paths.
+"""The run folder: the only part of samehand that knows where files stand.
 
-    RUN/run.json                              settings, versions, inputs with digests, counts and times of each stage
-    RUN/pages/part-000000.parquet             one row per page (`samehand.base.page.PAGE_SCHEMA`)
-    RUN/rejects/part-000000.parquet           one row per record that did not become a page
-    RUN/style/fingerprints/part-000000.parquet  one row per page: its noise and fingerprint
-    RUN/style/{edges,members,clusters}.parquet  the answers
-    RUN/done/part-000000.json                 marker: this unit is done, from this input, with these settings
-    RUN/key                                   the secret key, when there is one (readable by its owner alone)
-
-Parts have the number of the unit of work they came from. A file is written under a temporary name, fsynced and
-renamed; a marker is written last. So whatever is there is whole, and what has no marker is done again.
+`samehand.store.tables` names every table and file. Parts have the number of the unit of work that they came from. A
+run folder may come from a stranger, so whatever is read from it is checked before anyone works with it: JSON for its
+shape, tables for columns, types, row counts and page ids. A bad folder raises a RunError.
 """
 
 import contextlib
 import dataclasses
-import errno
-import fcntl
-import hashlib
+import functools
 import json
 import os
 import shutil
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from samehand.base.errors import RunBusyError, RunError, RunWriteError
+from samehand.base.errors import RunError, SettingsError
+from samehand.base.files import locked, publish, remove_leftovers, temporary_name, write_whole, writing
 from samehand.base.settings import PUBLIC_KEY, Settings
+from samehand.store.done import DoneRecords, part_name
+from samehand.store.manifest import FORMAT, check_manifest
+from samehand.store.page_ids import PageIds
+from samehand.store.table import Table
+from samehand.store.tables import FILES, PAGES, TABLES
 
-FORMAT = 2
-"""Version of the folder's layout; a run of another format is refused."""
-
-TEMPORARY = ".writing"
 _BATCH_ROWS = 1 << 14
+_DAMAGED = "Scan the inputs again with --force."
+_NEVER_CLEARED = ("lock", "stdin")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class RunFolder:
-    """Paths, parts, markers and the manifest of one run."""
+    """Tables, parts, records and the manifest of one run."""
 
     path: Path
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """An existing run."""
+        """An existing run. RunError if there is none, or one of another format."""
         folder = cls(Path(path))
-        if not folder.manifest_path.is_file():
+        if not (folder.path / "run.json").is_file():
             raise RunError(
                 f"{path} is not a run folder: it has no run.json. Make one with: samehand scan INPUTS -o {path}"
             )
-        if (found := folder.manifest().get("format")) != FORMAT:
-            raise RunError(f"{path} has format {found}, this version reads {FORMAT}. Scan the inputs again.")
+        folder.manifest()
         return folder
 
     @property
-    def manifest_path(self) -> Path:
-        """Where run.json stands."""
-        return self.path / "run.json"
+    def exists(self) -> bool:
+        """Whether there is a run."""
+        return (self.path / "run.json").is_file()
 
     def manifest(self) -> dict[str, Any]:
-        """run.json as it stands."""
+        """run.json, checked."""
+        path = self.path / "run.json"
         try:
-            manifest: dict[str, Any] = json.loads(self.manifest_path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise RunError(f"{self.manifest_path} is damaged ({error}). Scan again with --force.") from error
-        return manifest
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise RunError(f"{path} is damaged ({type(error).__name__}). {_DAMAGED}") from error
+        return check_manifest(stored, self.path)
 
     def settings(self) -> Settings:
         """The settings the run was made with, its key included."""
         key = PUBLIC_KEY
         if (self.path / "key").is_file():
-            key = (self.path / "key").read_text(encoding="utf-8")
-        return Settings.from_dict({**self.manifest()["settings"], "key": key})
+            key = (self.path / "key").read_text(encoding="utf-8", errors="replace")
+        try:
+            return Settings.from_dict({**self.manifest()["settings"], "key": key})
+        except SettingsError as error:
+            raise RunError(f"The settings in {self.path / 'run.json'} cannot be used: {error}") from error
 
     def save_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """Replaces run.json."""
-        self.write_text("run.json", json.dumps(manifest, indent=2, sort_keys=True) + "\n")
+        """Replaces run.json. Only who holds the lock may."""
+        self.write_text("run.json", json.dumps({**manifest, "format": FORMAT}, indent=2, sort_keys=True) + "\n")
 
     def save_key(self, key: str) -> None:
-        """Keeps a secret key beside the run, for its owner alone; the public one needs no file."""
+        """Keeps a secret key beside the run, readable by its owner alone; the public one needs no file."""
         if key != PUBLIC_KEY:
             self.write_text("key", key, mode=0o600)
 
-    def part_path(self, table: str, number: int) -> Path:
-        """Where the part of a unit stands."""
-        return self.path / table / f"part-{number:06d}.parquet"
-
-    def marker(self, name: str) -> dict[str, Any] | None:
-        """What was noted when `name` was done; None when it is not done."""
-        try:
-            marker: dict[str, Any] = json.loads((self.path / "done" / f"{name}.json").read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
-        return marker
-
-    def mark_done(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Notes that `name` is done."""
-        self.write_text(f"done/{name}.json", json.dumps(facts, sort_keys=True) + "\n")
-
-    def unmark(self, name: str) -> None:
-        """Takes the note back: `name` has to be done again."""
-        (self.path / "done" / f"{name}.json").unlink(missing_ok=True)
-
     def write_text(self, name: str, text: str, *, mode: int = 0o644) -> None:
         """Writes a small file whole or not at all."""
-        with writing(self.path):
-            target = self.path / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            temporary = _temporary(target)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-                handle.write(text)
-                handle.flush()
-                os.fsync(handle.fileno())
-            _replace(temporary, target)
+        with write_whole(self.path / name, mode=mode) as handle:
+            handle.write(text.encode())
 
-    def write_table(self, name: str, table: pa.Table) -> None:
-        """Writes a table whole or not at all."""
-        with TableWriter(self.path / name, table.schema) as writer:
-            writer.write_table(table)
+    @property
+    def done(self) -> DoneRecords:
+        """What is done."""
+        return DoneRecords(self.path / "done")
 
-    def read_table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """A whole table of answers."""
-        path = self.path / name
+    @functools.cached_property
+    def page_ids(self) -> PageIds:
+        """The ids of all pages, from the records of the units that are read. Checked against the parts of `pages`."""
+        counts = {}
+        for number, record in self.done.parts(PAGES.name).items():
+            rows = self._rows_in(self.part_path(PAGES, number))
+            if rows != record.get("pages"):
+                raise RunError(f"Part {number} of {self.path / PAGES.path} does not hold the pages read. {_DAMAGED}")
+            counts[number] = rows
+        return PageIds.of(counts)
+
+    def _rows_in(self, path: Path) -> int:
+        with _checked(path):
+            return int(pq.read_metadata(path).num_rows)
+
+    # Tables.
+
+    def has(self, table: Table) -> bool:
+        """Whether the table is there; for one in parts, whether any part is."""
+        place = self.path / table.path
+        return any(place.glob("part-*.parquet")) if table.in_parts else place.is_file()
+
+    def part_path(self, table: Table, number: int) -> Path:
+        """Where the part of a unit stands."""
+        return self.path / table.path / f"part-{number:06d}.parquet"
+
+    def part_numbers(self, table: Table) -> list[int]:
+        """The units whose parts belong to the run, checked: each has a row for each page, or is a table of rejects."""
+        counts = dict(zip(self.page_ids.units.tolist(), self.page_ids.counts.tolist(), strict=True))
+        if any(column.name == "page_id" for column in table.columns):
+            for number, pages in counts.items():
+                path = self.part_path(table, number)
+                if not path.is_file():
+                    raise RunError(f"{path} is missing. Run the same command again to make it.")
+                if self._rows_in(path) != pages:
+                    raise RunError(f"{path} does not have a row for each page of the run. {_DAMAGED}")
+        return list(counts)
+
+    def read(self, table: Table, columns: Sequence[str] | None = None) -> pa.Table:
+        """A whole table, checked; parts in unit order, which is page_id order."""
+        if not table.in_parts:
+            return self._checked_ids(self._read_file(table, self.path / table.path, columns), str(table.path))
+        numbers = self.part_numbers(table)
+        parts = [self.read_part(table, number, columns) for number in numbers]
+        schema = table.schema(self.settings())
+        empty = schema.empty_table().select(list(columns) if columns else schema.names)
+        return pa.concat_tables(parts) if parts else empty
+
+    def read_part(self, table: Table, number: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """The part of one unit, checked."""
+        path = self.part_path(table, number)
+        return self._checked_part(self._read_file(table, path, columns), number, path)
+
+    def iterate(self, table: Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a table in parts, in page_id order, a batch at a time. Columns and types are checked."""
+        for number in self.part_numbers(table):
+            yield from self.iterate_part(table, number, columns)
+
+    def iterate_part(
+        self, table: Table, number: int, columns: Sequence[str], rows: int = _BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of one part, at most `rows` at a time. Columns and types are checked."""
+        path = self.part_path(table, number)
+        with _checked(path), pq.ParquetFile(path) as part:
+            self._check_schema(table, part.schema_arrow, path, columns)
+            yield from part.iter_batches(rows, columns=list(columns), use_threads=False)
+
+    def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
         if not path.is_file():
-            raise RunError(f"{path} is not there: the run is not finished. Run the same scan again to finish it.")
-        return pq.read_table(path, columns=columns, partitioning=None)
+            raise RunError(f"{path} is not there: run the same command again to finish the run.")
+        with _checked(path):
+            self._check_schema(table, pq.read_schema(path), path, columns)
+            return pq.read_table(path, columns=list(columns) if columns else None, partitioning=None)
 
-    def read_parts(self, table: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """All parts of a table, in unit order, which is page_id order."""
-        return pa.concat_tables(
-            pq.read_table(path, columns=columns, partitioning=None) for path in self.part_paths(table)
-        )
+    def _check_schema(self, table: Table, found: pa.Schema, path: Path, columns: Sequence[str] | None) -> None:
+        """The columns that are to be read have the names and types they must have."""
+        for field in table.schema(self.settings()):
+            if columns is not None and field.name not in columns:
+                continue
+            if field.name not in found.names:
+                raise RunError(
+                    f"{path} has no column {field.name}. It has: {', '.join(found.names) or 'no columns'}. {_DAMAGED}"
+                )
+            if found.field(field.name).type != field.type:
+                kind = found.field(field.name).type
+                raise RunError(f"Column {field.name} of {path} has the type {kind}, not {field.type}. {_DAMAGED}")
 
-    def iterate_parts(self, table: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a table in page_id order, a batch at a time."""
-        for path in self.part_paths(table):
-            with pq.ParquetFile(path) as part:
-                yield from part.iter_batches(_BATCH_ROWS, columns=list(columns))
+    def _checked_ids(self, rows: pa.Table, name: str) -> pa.Table:
+        """Columns of ids hold pages of the run and nothing else."""
+        for column in rows.column_names:
+            if column.endswith(("page_id", "_cluster_id", "_family_id", "_group_id")):
+                self.page_ids.rows(rows.column(column).drop_null().to_numpy())
+        return rows
 
-    def count_rows(self, table: str) -> int:
-        """Rows in all parts of a table."""
-        return sum(pq.read_metadata(path).num_rows for path in self.part_paths(table))
+    def _checked_part(self, rows: pa.Table, number: int, path: Path) -> pa.Table:
+        """The pages of a part are those of its unit, in order."""
+        if "page_id" in rows.column_names:
+            wanted = (number << 32) + np.arange(rows.num_rows, dtype=np.int64)
+            if not np.array_equal(rows.column("page_id").to_numpy(), wanted):
+                raise RunError(f"{path} does not hold the pages of its unit in order. {_DAMAGED}")
+        return rows
 
-    def part_paths(self, table: str) -> list[Path]:
-        """Where the parts of a table stand, in unit order."""
-        paths = sorted((self.path / table).glob("part-*.parquet"))
-        if not paths:
-            raise RunError(f"{self.path / table} holds no parts: run the same scan again.")
-        return paths
+    def write(self, table: Table, rows: pa.Table) -> None:
+        """Writes a table whole or not at all."""
+        with self.writer(table, self.settings()) as writer:
+            writer.write(rows)
+
+    def writer(self, table: Table, settings: Settings, number: int | None = None) -> "TableWriter":
+        """Writes a table, or the part of a unit, batch by batch."""
+        path = self.path / table.path if number is None else self.part_path(table, number)
+        return TableWriter(path, table.schema(settings))
+
+    # The folder as a whole.
+
+    def remove(self, tables: Iterable[Table]) -> None:
+        """Removes tables."""
+        with writing(self.path):
+            for table in tables:
+                place = self.path / table.path
+                shutil.rmtree(place, ignore_errors=True) if table.in_parts else place.unlink(missing_ok=True)
 
     def clean(self) -> None:
         """Removes what a killed process left half written."""
-        with writing(self.path):
-            for leftover in self.path.rglob(f"*{TEMPORARY}"):
-                leftover.unlink(missing_ok=True)
+        remove_leftovers(self.path)
 
     def clear(self) -> None:
         """Removes everything samehand wrote, and nothing else."""
+        self.remove(TABLES)
         with writing(self.path):
-            for name in (
-                "pages",
-                "rejects",
-                "style",
-                "replica",
-                "language",
-                "structure",
-                "providers",
-                "done",
-                "content",
-            ):
-                shutil.rmtree(self.path / name, ignore_errors=True)
-            for name in ("run.json", "key"):
-                (self.path / name).unlink(missing_ok=True)
+            for name in FILES:
+                place = self.path / name
+                if name in _NEVER_CLEARED:
+                    continue
+                if place.is_dir() and not place.is_symlink():
+                    shutil.rmtree(place, ignore_errors=True)
+                else:
+                    place.unlink(missing_ok=True)
+            for place in {(self.path / table.name).parent for table in TABLES} - {self.path}:
+                with contextlib.suppress(OSError):  # not empty: somebody else keeps files there
+                    place.rmdir()
+        self.forget()
 
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keeps a second writer out; the lock goes with the process, so a killed one leaves none behind."""
-        with writing(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = (self.path / "lock").open("w")
-        with handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunBusyError(f"Another process is writing to {self.path}: wait for it, or stop it.") from None
-            yield
+    def forget(self) -> None:
+        """Pages were added or removed: what is known of their ids holds no more."""
+        self.__dict__.pop("page_ids", None)
+
+    def locked(self) -> contextlib.AbstractContextManager[None]:
+        """Keeps a second writer out."""
+        return locked(self.path / "lock", f"Another process is writing to {self.path}: wait for it, or stop it.")
+
+
+@contextlib.contextmanager
+def _checked(path: Path) -> Iterator[None]:
+    """Turns what Arrow says of a damaged file into one sentence."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read ({type(error).__name__}). {_DAMAGED}") from error
 
 
 class TableWriter:
@@ -196,23 +258,24 @@ class TableWriter:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._path = path
-        self._temporary = _temporary(path)
-        self._schema = schema
+        self._temporary = temporary_name(path)
+        self.schema = schema
         self._writer: pq.ParquetWriter | None = None
 
     def __enter__(self) -> Self:
         with writing(self._path.parent):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = pq.ParquetWriter(
-                self._temporary, self._schema, compression="zstd", use_dictionary=_dictionary_columns(self._schema)
+                self._temporary, self.schema, compression="zstd", use_dictionary=_dictionary_columns(self.schema)
             )
         return self
 
-    def write_table(self, table: pa.Table) -> None:
-        """Appends rows."""
-        if self._writer is not None and table.num_rows:
+    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Appends rows, whose columns may stand in another order."""
+        if self._writer is not None and rows.num_rows:
+            table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
             with writing(self._path.parent):
-                self._writer.write_table(table)
+                self._writer.write_table(table.select(self.schema.names).cast(self.schema))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._writer is None:
@@ -224,7 +287,7 @@ class TableWriter:
                 return
             with self._temporary.open("rb") as handle:
                 os.fsync(handle.fileno())
-            _replace(self._temporary, self._path)
+            publish(self._temporary, self._path)
 
 
 def _dictionary_columns(schema: pa.Schema) -> list[str]:
@@ -232,38 +295,4 @@ def _dictionary_columns(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if pa.types.is_string(field.type) and field.name != "content_digest"]
 
 
-def _temporary(target: Path) -> Path:
-    """The name a file has until it is complete; of one attempt alone, wherever else the same is tried."""
-    return target.with_name(f"{target.name}.{uuid.uuid4().hex}{TEMPORARY}")
-
-
-def _replace(temporary: Path, target: Path) -> None:
-    """Renames and makes the renaming itself durable."""
-    temporary.replace(target)
-    descriptor = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turns the operating system's refusals into one clear sentence."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.ENOSPC or "No space left" in str(error):
-            what = "the disk is full. Free some space"
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            what = "writing is not permitted. Choose another folder with -o, or change its permissions"
-        else:
-            what = f"{error.strerror or error}. Mend that"
-        raise RunWriteError(
-            f"Cannot write to {folder}: {what}, then run the same command again: nothing done is lost."
-        ) from error
-
-
-def digest_facts(facts: object) -> str:
-    """Digest of anything JSON can hold: what a stage was made from."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+__all__ = ["RunFolder", "TableWriter", "part_name"]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.engine.pipeline import Plan, plan_inputs
+from samehand.engine.engine import Plan, plan_inputs
+from samehand.engine.progress import OnProgress
 from samehand.engine.spark.grouping import group_on_spark
 from samehand.engine.spark.reading import read_tasks
 from samehand.engine.spark.remote import is_remote, remote_inputs
 from samehand.engine.spark.session import connect
-from samehand.engine.tasks import Task, TaskOutcome, Tell
-from samehand.grouping.forest import CheckCounts
-from samehand.methods.style.clusters import Grouped
+from samehand.engine.tasks import Task, TaskOutcome
+from samehand.methods.method import Counts, Method
 from samehand.store.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -43,10 +43,14 @@ class SparkEngine:
             raise UsageError(f"{far[0]} is a URI and {near} a path: give all inputs as URIs (file:///...), or none.")
         return Plan(*remote_inputs(self.session, inputs, settings=settings))
 
-    def read(self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, tell: Tell) -> Iterator[TaskOutcome]:
+    def read(
+        self, folder: RunFolder, tasks: Sequence[Task], settings: Settings, on_progress: OnProgress
+    ) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task, the largest first."""
-        return read_tasks(self.session, folder, tasks, settings=settings, tell=tell)
+        return read_tasks(self.session, folder, tasks, settings=settings, on_progress=on_progress)
 
-    def group_styles(self, folder: RunFolder, settings: Settings, tell: Tell) -> tuple[Grouped, CheckCounts]:
-        """Searches for edges by shuffles, and makes families and clusters of them a component at a time."""
-        return group_on_spark(self.session, folder, settings=settings, tell=tell)
+    def group(self, method: Method, folder: RunFolder, settings: Settings, on_progress: OnProgress) -> Counts:
+        """Groups style by shuffles, a component at a time; the other methods in the driver."""
+        if method.name == "style":
+            return group_on_spark(self.session, folder, settings=settings, on_progress=on_progress)
+        return method.group(folder, settings, threads=1, on_progress=lambda done, total: None)

@@ -14,6 +14,7 @@ with it; the folder goes at the end.
 """
 
 import contextlib
+import dataclasses
 import functools
 import shutil
 from collections.abc import Iterator
@@ -23,25 +24,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from samehand.base.errors import RunError, SamehandError
+from samehand.base.errors import SamehandError
+from samehand.base.files import writing
 from samehand.base.settings import Settings
+from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.spark import stages
 from samehand.engine.spark.components import components, stored
 from samehand.engine.spark.session import check_running, configured, said_by, spark_errors
-from samehand.engine.tasks import PAGE_ID_BITS, Progress, Tell
 from samehand.grouping.forest import SUPPORT_SAMPLE, CheckCounts, Edges, spanning_forest
 from samehand.grouping.sketches import shuffled
-from samehand.methods.style.clusters import Grouped, find_grouped
-from samehand.methods.style.sketches import FINGERPRINTS, probe_plan
-from samehand.store.folder import RunFolder, writing
+from samehand.methods.method import Counts
+from samehand.methods.style.clusters import Grouped, find_grouped, write_grouped
+from samehand.methods.style.method import miss_counts
+from samehand.methods.style.sketches import probe_plan
+from samehand.store.folder import RunFolder
+from samehand.store.tables import SPARK_SCRATCH, STYLE_FINGERPRINTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-SCRATCH = "style/spark"
 MOST_PAGES = (1 << 31) - 1
 """Rows are numbered by int32."""
 
@@ -51,19 +54,20 @@ _UNITS_PER_TASK = 8
 
 
 def group_on_spark(
-    session: "SparkSession", folder: RunFolder, *, settings: Settings, tell: Tell
-) -> tuple[Grouped, CheckCounts]:
+    session: "SparkSession", folder: RunFolder, *, settings: Settings, on_progress: OnProgress
+) -> Counts:
     """Families and clusters of the fingerprints of a run, just as the local engine finds them."""
-    scratch = folder.path / SCRATCH
+    scratch = folder.path / SPARK_SCRATCH
     page_ids = _page_ids(folder)
     with writing(scratch.parent), contextlib.suppress(FileNotFoundError):
         shutil.rmtree(scratch)
     try:
         # Spark guesses what is small enough for every task by the length of files, and ours hold more than it seems.
         with _said(session), configured(session, "spark.sql.autoBroadcastJoinThreshold", -1):
-            search = _Search(session, folder, settings=settings, tell=tell)
+            search = _Search(session, folder, settings=settings, on_progress=on_progress)
             search.run()
-        return _grouped(page_ids, scratch), search.counts
+        written = write_grouped(folder, _grouped(page_ids, scratch), settings)
+        return {**dataclasses.asdict(search.counts), **written, **miss_counts(settings)}
     finally:
         shutil.rmtree(scratch, ignore_errors=True)  # what an executor still writes goes next time
 
@@ -82,14 +86,16 @@ def _said(session: "SparkSession") -> Iterator[None]:
 class _Search:
     """The steps that run on Spark, each from the files of those before it to its own."""
 
-    def __init__(self, session: "SparkSession", folder: RunFolder, *, settings: Settings, tell: Tell) -> None:
+    def __init__(
+        self, session: "SparkSession", folder: RunFolder, *, settings: Settings, on_progress: OnProgress
+    ) -> None:
         self._session = session
         self._folder = folder
         self._settings = settings
-        self._tell = tell
+        self._on_progress = on_progress
         self._steps = 0
         self._common = stages.Common.of(folder, settings)
-        self.scratch = folder.path / SCRATCH
+        self.scratch = folder.path / SPARK_SCRATCH
         self.counts = CheckCounts(probes=len(probe_plan(settings)))
 
     def run(self) -> None:
@@ -108,14 +114,14 @@ class _Search:
     def _stored(self, name: str, rows: "DataFrame", schema: str) -> "DataFrame":
         written = stored(rows, self.scratch / name, schema)
         self._steps += 1
-        self._tell(Progress("group", done=self._steps, total=_STEPS))
+        self._on_progress(Progress("group", done=self._steps, total=_STEPS, method="style"))
         return written
 
     def _pages(self) -> "DataFrame":
         """Every page, ready to be compared, and what it is a twin of."""
         from pyspark.sql import functions as sql
 
-        units = tuple(map(_unit_of, self._folder.part_paths(FINGERPRINTS)))
+        units = tuple(self._folder.part_numbers(STYLE_FINGERPRINTS))
         cores = self._session.sparkContext.defaultParallelism
         tasks = max(min(len(units), cores), len(units) // _UNITS_PER_TASK)
         read = self._session.range(0, len(units), 1, tasks).mapInArrow(
@@ -250,23 +256,11 @@ def _grouped(page_ids: NDArray[np.int64], scratch: Path) -> Grouped:
 
 
 def _page_ids(folder: RunFolder) -> NDArray[np.int64]:
-    """The ids of all pages, which follow from how many there are of each unit."""
-    paths = folder.part_paths(FINGERPRINTS)
-    units = [(_unit_of(path) << PAGE_ID_BITS, _rows_in(path)) for path in paths]
-    if sum(rows for _, rows in units) > MOST_PAGES:
+    """The ids of all pages."""
+    folder.part_numbers(STYLE_FINGERPRINTS)
+    if len(folder.page_ids) > MOST_PAGES:
         raise SamehandError(f"A run groups {MOST_PAGES:,} pages at most: make several runs.")
-    return np.concatenate([np.arange(first, first + rows, dtype=np.int64) for first, rows in units])
-
-
-def _unit_of(path: Path) -> int:
-    return int(path.stem.rpartition("-")[2])
-
-
-def _rows_in(path: Path) -> int:
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except pa.ArrowInvalid as error:
-        raise RunError(f"{path} is damaged ({error}). Scan again with --force.") from error
+    return folder.page_ids.ids()
 
 
 class _Known:

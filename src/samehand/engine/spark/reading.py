@@ -21,6 +21,7 @@ import pyarrow as pa
 import samehand
 from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
+from samehand.engine.progress import OnProgress, silent
 from samehand.engine.spark.remote import (
     ANSWER,
     answers_of,
@@ -31,8 +32,8 @@ from samehand.engine.spark.remote import (
     spooled,
 )
 from samehand.engine.spark.session import check_running, is_running, not_shared, said_by, spark_errors
-from samehand.engine.tasks import PAGES, Task, TaskOutcome, Tell, part_name, process_task, progress_of, signal_facts
-from samehand.sources import Unit
+from samehand.engine.tasks import READ, Task, TaskOutcome, attempt, method_record, progress_of
+from samehand.store.done import part_name
 from samehand.store.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _POLL_SECONDS = 0.5
 
 
 def read_tasks(
-    session: "SparkSession", folder: RunFolder, tasks: Sequence[Task], *, settings: Settings, tell: Tell
+    session: "SparkSession", folder: RunFolder, tasks: Sequence[Task], *, settings: Settings, on_progress: OnProgress
 ) -> Iterator[TaskOutcome]:
     """Runs `process_task` on each task, the largest first.
 
@@ -51,11 +52,11 @@ def read_tasks(
     """
     if not tasks:
         return
-    watch = _Watch(folder, tasks, settings=settings, tell=tell)
+    watch = _Watch(folder, tasks, settings=settings, on_progress=on_progress)
     with one_file_a_batch(session), _Jobs(session, folder, settings=settings) as jobs:
         yield from jobs.outcomes([sorted(tasks, key=lambda task: task.unit.start - task.unit.end)], watch)
         left = [task for task in tasks if task.unit.number not in jobs.ended]
-        done = [TaskOutcome(task, facts) for task in left if (facts := watch.facts_of(task)) is not None]
+        done = [TaskOutcome(task, record) for task in left if (record := watch.record_of(task)) is not None]
         yield from done
         jobs.ended.update(outcome.task.unit.number for outcome in done)
         yield from jobs.outcomes([[task] for task in left if task.unit.number not in jobs.ended], watch)
@@ -67,32 +68,34 @@ def read_tasks(
 class _Watch:
     """Sees from the markers in the run folder what is done, and tells it."""
 
-    def __init__(self, folder: RunFolder, tasks: Sequence[Task], *, settings: Settings, tell: Tell) -> None:
+    def __init__(
+        self, folder: RunFolder, tasks: Sequence[Task], *, settings: Settings, on_progress: OnProgress
+    ) -> None:
         self._folder = folder
         self._settings = settings
-        self._tell = tell
-        self._waiting = {f"{part_name(task.unit.number)}.json": task for task in tasks if PAGES in task.wanted}
+        self._on_progress = on_progress
+        self._waiting = {f"{part_name(READ, task.unit.number)}.json": task for task in tasks if task.reads}
 
     def look(self) -> None:
         """Tells of every unit that is done since the last look."""
         with contextlib.suppress(FileNotFoundError):
             # Listing the folder is also what makes NFS look again.
-            for name in os.listdir(self._folder.path / "done"):
+            for name in os.listdir(self._folder.done.path):
                 task = self._waiting.get(name)
-                if task and (facts := self.facts_of(task)):
+                if task and (record := self.record_of(task)):
                     del self._waiting[name]
-                    self._tell(progress_of(task.unit, facts))
+                    self._on_progress(progress_of(task.unit, record))
 
-    def facts_of(self, task: Task) -> dict[str, Any] | None:
+    def record_of(self, task: Task) -> dict[str, Any] | None:
         """The marker of a task of which everything is done, in this run or in an attempt nobody heard of."""
         unit = task.unit
-        markers = {what: self._folder.marker(part_name(unit.number, what)) for what in task.wanted}
+        markers = {what: self._folder.done.get(part_name(what, unit.number)) for what in task.wanted}
         read = {"unit": unit.as_dict(), "settings": self._settings.digest("read")}
         for what, marker in markers.items():
-            made = read if what == PAGES else signal_facts(self._folder, unit, what, self._settings)
+            made = read if what == READ else method_record(self._folder, unit, what, self._settings)
             if marker is None or not made.items() <= marker.items():
                 return None
-        return markers.get(PAGES, markers[task.wanted[0]])
+        return markers.get(READ, markers[task.wanted[0]])
 
 
 class _Jobs:
@@ -168,13 +171,13 @@ class _Jobs:
                 raise (RunWriteError if kind == "cannot_write" else SamehandError)(content)
             self.ended.add(number)
             task = by_number[number]
-            if kind == "done" and self._folder.marker(part_name(number, task.wanted[0])) is None:
+            if kind == "done" and self._folder.done.get(part_name(task.wanted[0], number)) is None:
                 raise RunWriteError(not_shared(self._folder.path, "the driver"))
             yield TaskOutcome(task, content) if kind == "done" else TaskOutcome(task, failure=content)
 
 
 def _request(task: Task) -> str:
-    return json.dumps({"unit": task.unit.as_dict(), "wanted": task.wanted})
+    return json.dumps(task.as_dict())
 
 
 # What follows runs in the executors.
@@ -190,37 +193,12 @@ def _serve(common: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
 
 
 def _answer(common: tuple[str, dict[str, Any], str], request: dict[str, Any], fetched: str | None) -> tuple[Any, ...]:
-    """Does one task; how it ended, as a worker of the local engine says it: unit, kind, content."""
+    """Does one task. Returns its unit, and how it ended as `attempt` says it."""
     path, settings, version = common
-    unit = Unit.from_dict(request["unit"])
-    folder = _FolderForFetched(Path(path), unit.source.path)
+    folder, task = RunFolder(Path(path)), dataclasses.replace(Task.from_dict(request), fetched=fetched)
+    number = task.unit.number
     if version != samehand.__version__:
-        return unit.number, "unfit", f"An executor has samehand {samehand.__version__}, not {version}: install one."
+        return number, "unfit", f"An executor has samehand {samehand.__version__}, not {version}: install one."
     if not folder.path.is_dir():
-        return unit.number, "cannot_write", not_shared(folder.path, socket.gethostname())
-    if fetched is not None:
-        unit = dataclasses.replace(unit, source=dataclasses.replace(unit.source, path=fetched))
-    try:
-        task = Task(unit, tuple(request["wanted"]))
-        facts = process_task(folder, task, Settings.from_dict(settings), lambda _: None)
-    except RunWriteError as error:
-        return unit.number, "cannot_write", str(error)
-    except SamehandError as error:
-        return unit.number, "failed", str(error)
-    return unit.number, "done", folder.as_planned(facts)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _FolderForFetched(RunFolder):
-    """The run folder, in whose markers a source has the path it was planned with, not that of a fetched copy."""
-
-    planned: str
-
-    def mark_done(self, name: str, facts: "Any") -> None:
-        """Notes that `name` is done."""
-        RunFolder.mark_done(self, name, self.as_planned(facts))
-
-    def as_planned(self, facts: "Any") -> dict[str, Any]:
-        """Facts of a task with the path of its source put back."""
-        unit = facts["unit"]
-        return {**facts, "unit": {**unit, "source": {**unit["source"], "path": self.planned}}}
+        return number, "cannot_write", not_shared(folder.path, socket.gethostname())
+    return number, *attempt(folder, task, Settings.from_dict(settings), silent)

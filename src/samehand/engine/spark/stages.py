@@ -27,7 +27,7 @@ from samehand.grouping.sketches import Sketches, shuffled, sketch_words
 from samehand.kernels import graph
 from samehand.kernels.noise import EMPTY
 from samehand.methods.style.clusters import cluster_labels, find_grouped
-from samehand.methods.style.sketches import FINGERPRINTS, check_rule, probe_plan, sketch_lanes, stored_fingerprints
+from samehand.methods.style.sketches import check_rule, probe_plan, sketch_lanes, stored_fingerprints
 from samehand.store.folder import RunFolder
 
 CHUNK_ROWS = 1 << 17
@@ -76,7 +76,7 @@ def read_parts(common: Common, units: tuple[int, ...], batches: Iterable[pa.Reco
     plan = probe_plan(settings)
     for batch in batches:
         for place in batch.column(0).to_pylist():
-            for stored in stored_fingerprints(folder.part_path(FINGERPRINTS, units[place]), settings):
+            for stored in stored_fingerprints(folder, units[place], settings):
                 identity = stored.identity.view(np.int64)
                 columns = plan.columns(stored.values).T
                 columns[~stored.comparable] = EMPTY

@@ -1,9 +1,9 @@
 """What kind of cluster a style cluster is: the four classes of the hidden style similarity paper (section 4.2).
 
-* Mirror: the same text on several hosts, mostly under the same paths. Home pages say nothing about paths.
-* Link farm: pages of one template that link to each other's hosts.
-* Copy/Paste: the same text on several hosts, elsewhere.
-* Template: the rest. The same template with different content is never called a duplicate.
+* mirror: the same text on several hosts, mostly under the same paths. Home pages say nothing about paths.
+* link farm: pages of one template that link to each other's hosts.
+* copy: the same text on several hosts, under other paths (the paper's Copy/Paste).
+* template: the rest. The same template with different content is never called a duplicate.
 
 Each class is suggested from three figures, which are stored with it: the share of pages whose text stands on another
 host of the cluster too (`same_text`), the share of those that stand there under the same path (`same_path`), and the
@@ -14,19 +14,19 @@ from collections import defaultdict
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from samehand.base.buffers import column_buffers
+from samehand.base.buffers import text_buffers
 from samehand.kernels.html.links import hash_hosts
+from samehand.store.tables import CLASSES
 
-MIRROR, COPY, FARM, TEMPLATE = "Mirror", "Copy/Paste", "Link farm", "Template"
+MIRROR, COPY, FARM, TEMPLATE = "mirror", "copy", "link farm", "template"
 SAME_TEXT, SAME_PATH, INNER_LINKS = 0.5, 0.5, 0.25
 """From these shares on: most pages are copies, most copies keep their path, a quarter of the links stays inside."""
 
 _HOME_PATHS = frozenset({"", "/", "/index.html", "/index.htm", "/index.php", "/default.asp", "/home.html"})
-COLUMNS = ("class", "same_text", "same_path", "inner_links")
+FIGURES = ("same_text", "same_path", "inner_links")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,41 +38,39 @@ class _Member:
     links: frozenset[int]
 
 
-def classified(
+def classify(
     clusters: pa.Table, members: pa.Table, *, pages: pa.Table, replicas: pa.Table, links: pa.Table
 ) -> pa.Table:
-    """The table of clusters with class and figures for each."""
-    by_cluster = _members_by_cluster(clusters, members, pages, replicas, links)
-    figures = [_figures(by_cluster[cluster]) for cluster in clusters.column("cluster_id").to_pylist()]
-    kept = clusters.select([name for name in clusters.column_names if name not in COLUMNS])
-    columns = {
-        "class": pa.array([_class_of(*figure) for figure in figures], pa.string()),
-        "same_text": pa.array([figure[0] for figure in figures], pa.float64()),
-        "same_path": pa.array([figure[1] for figure in figures], pa.float64()),
-        "inner_links": pa.array([figure[2] for figure in figures], pa.float64()),
-    }
-    for name, column in columns.items():
-        kept = kept.append_column(name, column)
-    return kept
+    """The class of each style cluster, with the figures behind it.
+
+    `pages` (url, url_host_name) and `links` (link_hosts) have a row for each row of `members`.
+    """
+    by_cluster = _members_by_cluster(members, pages, replicas, links)
+    ids = clusters.column("style_cluster_id").to_pylist()
+    figures = [_figures(by_cluster[cluster]) for cluster in ids]
+    rows = [
+        {"style_cluster_id": cluster, "class": _class_of(*figure), **dict(zip(FIGURES, figure, strict=True))}
+        for cluster, figure in zip(ids, figures, strict=True)
+    ]
+    return pa.Table.from_pylist(rows, CLASSES.fixed_schema)
 
 
 def _members_by_cluster(
-    clusters: pa.Table, members: pa.Table, pages: pa.Table, replicas: pa.Table, links: pa.Table
+    members: pa.Table, pages: pa.Table, replicas: pa.Table, links: pa.Table
 ) -> dict[int, list[_Member]]:
-    wanted = members.filter(pc.is_in(members.column("cluster_id"), clusters.column("cluster_id").combine_chunks()))
-    rows = np.searchsorted(pages.column("page_id").to_numpy(), wanted.column("page_id").to_numpy())
-    chosen = pages.take(pa.array(rows))
-    hosts = pc.fill_null(chosen.column("url_host_name"), "").to_pylist()
-    numbers = hash_hosts(*column_buffers(pa.array([host.encode() for host in hosts], pa.large_binary())))
-    groups = dict(zip(replicas.column("page_id").to_pylist(), replicas.column("group_id").to_pylist(), strict=True))
+    hosts = pc.fill_null(pages.column("url_host_name"), "")
+    numbers = hash_hosts(*text_buffers(hosts.combine_chunks()))
+    groups = dict(
+        zip(replicas.column("page_id").to_pylist(), replicas.column("replica_group_id").to_pylist(), strict=True)
+    )
     found: dict[int, list[_Member]] = defaultdict(list)
     for cluster, page_id, url, host, number, targets in zip(
-        wanted.column("cluster_id").to_pylist(),
-        wanted.column("page_id").to_pylist(),
-        chosen.column("url").to_pylist(),
-        hosts,
+        members.column("style_cluster_id").to_pylist(),
+        members.column("page_id").to_pylist(),
+        pages.column("url").to_pylist(),
+        hosts.to_pylist(),
         numbers.tolist(),
-        links.column("link_hosts").take(pa.array(rows)).to_pylist(),
+        links.column("link_hosts").to_pylist(),
         strict=True,
     ):
         found[cluster].append(_Member(host, number, _path_of(url), groups.get(page_id), frozenset(targets)))

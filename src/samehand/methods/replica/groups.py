@@ -31,7 +31,7 @@ from samehand.methods.replica.signatures import ALL_WORDS, Signed, WordSets
 
 GROUPS_SCHEMA = pa.schema(
     [
-        pa.field("group_id", pa.int64(), nullable=False),
+        pa.field("replica_group_id", pa.int64(), nullable=False),
         pa.field("documents", pa.int64(), nullable=False),
         pa.field("weakest_cosine", pa.float32(), nullable=False),
         pa.field("mean_cosine", pa.float32(), nullable=False),
@@ -41,7 +41,7 @@ GROUPS_SCHEMA = pa.schema(
 MEMBERS_SCHEMA = pa.schema(
     [
         pa.field("page_id", pa.int64(), nullable=False),
-        pa.field("group_id", pa.int64(), nullable=False),
+        pa.field("replica_group_id", pa.int64(), nullable=False),
         pa.field("cosine", pa.float32(), nullable=False),
         pa.field("linked_page_id", pa.int64(), nullable=False),
         pa.field("linked_cosine", pa.float32(), nullable=False),
@@ -160,7 +160,9 @@ def _members_table(page_ids: NDArray[np.int64], keys: NDArray[np.uint64], forest
         forest.similarities[edges],
         agreeing_lexicon(keys, pairs),
     ]
-    return pa.table(columns, schema=MEMBERS_SCHEMA).sort_by([("group_id", "ascending"), ("page_id", "ascending")])
+    return pa.table(columns, schema=MEMBERS_SCHEMA).sort_by(
+        [("replica_group_id", "ascending"), ("page_id", "ascending")]
+    )
 
 
 def _groups_table(page_ids: NDArray[np.int64], groups: Groups) -> pa.Table:

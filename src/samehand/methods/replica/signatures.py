@@ -165,7 +165,7 @@ def replica_schema(lexicons: int) -> pa.Schema:
     return pa.schema(
         [
             pa.field("page_id", pa.int64(), nullable=False),
-            pa.field("words", pa.int64(), nullable=False),
+            pa.field("distinct_words", pa.int64(), nullable=False),
             pa.field("overlap", pa.int64(), nullable=False),
             pa.field("overlap_secondary", pa.int64(), nullable=False),
             pa.field("status", pa.string(), nullable=False),

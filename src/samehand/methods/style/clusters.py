@@ -1,7 +1,7 @@
 """From a forest to the answers of a run: members, clusters and families, each cluster with its figures and rank.
 
-The rank is the paper's (section 4.2, table 1): mean similarity to the centre x number of domains. Addresses are never
-all in memory: pages are gone through a batch at a time, and hosts and domains are counted by their hashes.
+The rank is the paper's (section 4.2, table 1): mean similarity to the medoid × number of sites. URLs are never all in
+memory: pages are gone through a batch at a time, and hosts and sites are counted by their hashes.
 """
 
 import dataclasses
@@ -13,24 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import column_buffers
+from samehand.base.buffers import text_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.forest import Comparable, Edges, Groups, cut, find_centres, in_groups, split_chains, supported
 from samehand.kernels.html.links import hash_hosts
-from samehand.store.folder import RunFolder, TableWriter
+from samehand.store.folder import RunFolder
+from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
-EDGES, MEMBERS, CLUSTERS = "style/edges.parquet", "style/members.parquet", "style/clusters.parquet"
 _STRETCH = 1 << 20
-_EDGES_SCHEMA = pa.schema([("left_page_id", pa.int64()), ("right_page_id", pa.int64()), ("similarity", pa.float32())])
-_MEMBERS_SCHEMA = pa.schema(
-    [
-        ("url", pa.string()),
-        ("page_id", pa.int64()),
-        ("cluster_id", pa.int64()),
-        ("family_id", pa.int64()),
-        ("similarity", pa.float32()),
-    ]
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,80 +66,102 @@ def find_grouped(things: Comparable, labels: NDArray[np.int32]) -> Groups:
     return find_centres(things, rows, labels[rows])
 
 
-def write_grouped(folder: RunFolder, grouped: Grouped) -> dict[str, int]:
+def write_grouped(folder: RunFolder, grouped: Grouped, settings: Settings) -> dict[str, int]:
     """Writes edges, members and clusters; returns their counts."""
-    _write_edges(folder, grouped)
+    _write_edges(folder, grouped, settings)
     in_families = np.zeros(len(grouped.page_ids), np.bool_)
     in_families[in_groups(grouped.families)] = True
-    _write_members(folder, grouped, in_families)
-    table = summarise(PageFacts.of(folder, len(grouped.page_ids)), grouped)
-    folder.write_table(CLUSTERS, table)
+    clusters = summarise(PageFacts.of(folder), grouped)
+    _write_members(folder, grouped, in_families, clusters, settings)
+    folder.write(STYLE_CLUSTERS, clusters)
     return {
-        "clusters": table.num_rows,
+        "clusters": clusters.num_rows,
         "clustered_pages": int(grouped.clusters.members.size),
         "families": int(np.unique(grouped.families[in_families]).size),
     }
 
 
-def _write_edges(folder: RunFolder, grouped: Grouped) -> None:
+def _write_edges(folder: RunFolder, grouped: Grouped, settings: Settings) -> None:
     """The forest in terms of page ids, strongest first."""
     forest = grouped.forest
-    with TableWriter(folder.path / EDGES, _EDGES_SCHEMA) as writer:
+    with folder.writer(STYLE_EDGES, settings) as writer:
         for start in range(0, len(forest), _STRETCH):
             pairs = grouped.page_ids[forest.pairs[start : start + _STRETCH]]
             columns = [pairs[:, 0].copy(), pairs[:, 1].copy(), forest.similarities[start : start + _STRETCH]]
-            writer.write_table(pa.table(columns, schema=_EDGES_SCHEMA))
+            writer.write(pa.table(columns, schema=writer.schema))
 
 
-def edges_from_table(table: pa.Table, page_ids: NDArray[np.int64]) -> Edges:
-    """The stored forest in terms of rows again."""
-    sides = [np.searchsorted(page_ids, table.column(name).to_numpy()) for name in ("left_page_id", "right_page_id")]
-    return Edges.of(sides[0], sides[1], table.column("similarity").to_numpy())
+def read_forest(folder: RunFolder) -> Edges:
+    """The stored forest in terms of rows."""
+    table = folder.read(STYLE_EDGES)
+    left, right = (_rows(folder, table.column(name)) for name in ("left_page_id", "right_page_id"))
+    return Edges.of(left, right, table.column("similarity").to_numpy())
 
 
-def _write_members(folder: RunFolder, grouped: Grouped, in_families: NDArray[np.bool_]) -> None:
+def _rows(folder: RunFolder, ids: pa.ChunkedArray) -> NDArray[np.int32]:
+    return folder.page_ids.rows(ids.to_numpy()).astype(np.int32)
+
+
+def _write_members(
+    folder: RunFolder, grouped: Grouped, in_families: NDArray[np.bool_], clusters: pa.Table, settings: Settings
+) -> None:
     """Every page that is in a family, once. A page alone in its cluster is its own centre."""
     similarities = np.ones(len(grouped.page_ids), np.float32)
     similarities[grouped.clusters.members] = grouped.clusters.similarities
-    with TableWriter(folder.path / MEMBERS, _MEMBERS_SCHEMA) as writer:
-        for first, batch in _numbered(folder, ["url"]):
+    numbers = cluster_numbers(clusters)
+    with folder.writer(STYLE_MEMBERS, settings) as writer:
+        for first, batch in _numbered(folder, ["url", "doc_id"]):
             rows = first + np.flatnonzero(in_families[first : first + len(batch)])
-            columns = [
-                batch.column("url").take(pa.array(rows - first)),
-                grouped.page_ids[rows],
-                grouped.page_ids[grouped.labels[rows]],
-                grouped.page_ids[grouped.families[rows]],
-                similarities[rows],
-            ]
-            writer.write_table(pa.table(columns, schema=_MEMBERS_SCHEMA))
+            cluster_ids = pa.array(grouped.page_ids[grouped.labels[rows]])
+            columns = {
+                "url": batch.column("url").take(pa.array(rows - first)),
+                "doc_id": batch.column("doc_id").take(pa.array(rows - first)),
+                "page_id": grouped.page_ids[rows],
+                "cluster_number": numbers_of(cluster_ids, numbers),
+                "style_cluster_id": cluster_ids,
+                "style_family_id": grouped.page_ids[grouped.families[rows]],
+                "similarity": similarities[rows],
+            }
+            writer.write(pa.table(columns))
+
+
+def cluster_numbers(clusters: pa.Table) -> pa.Array:
+    """The ids of clusters by their numbers: the first is that of cluster 1."""
+    return clusters.column("style_cluster_id").combine_chunks()
+
+
+def numbers_of(ids: pa.Array, numbered: pa.Array) -> pa.Array:
+    """The number of each id, null for one that has none. `numbered` are ids in order of their numbers, from 1."""
+    return pc.add(pc.index_in(ids, value_set=numbered).cast(pa.int64()), 1)
 
 
 def _numbered(folder: RunFolder, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Batches of pages and the row each begins at."""
     first = 0
-    for batch in folder.iterate_parts("pages", columns):
+    for batch in folder.iterate(PAGES, columns):
         yield first, batch
         first += len(batch)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What figures of clusters need of all pages: hashes of their hosts and domains. Addresses are looked up."""
+    """What figures of clusters need of all pages: hashes of their hosts and sites. URLs are looked up."""
 
     folder: RunFolder
     hosts: NDArray[np.uint64]
-    domains: NDArray[np.uint64]
+    sites: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, folder: RunFolder, rows: int) -> "PageFacts":
+    def of(cls, folder: RunFolder) -> "PageFacts":
         """Goes through the pages of a run once."""
-        hosts, domains = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
+        rows = len(folder.page_ids)
+        hosts, sites = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
         for first, batch in _numbered(folder, ["url_host_name", "url_host_private_domain"]):
             host = pc.fill_null(batch.column("url_host_name"), "")
-            domain = pc.fill_null(batch.column("url_host_private_domain"), host)
-            hosts[first : first + len(batch)] = _hashed(host)
-            domains[first : first + len(batch)] = _hashed(domain)
-        return cls(folder, hosts, domains)
+            site = pc.fill_null(batch.column("url_host_private_domain"), host)
+            hosts[first : first + len(batch)] = hash_hosts(*text_buffers(host))
+            sites[first : first + len(batch)] = hash_hosts(*text_buffers(site))
+        return cls(folder, hosts, sites)
 
     def urls(self, rows: NDArray[np.int32]) -> pa.Array:
         """The addresses of a few rows."""
@@ -164,29 +176,26 @@ class PageFacts:
         return pa.concat_arrays(found).take(pa.array(places)) if found else pa.array([], pa.string())
 
 
-def _hashed(names: pa.StringArray) -> NDArray[np.uint64]:
-    return hash_hosts(*column_buffers(names.cast(pa.large_binary())))
-
-
 def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:
-    """One row per cluster, highest score first; equal scores by cluster_id."""
+    """One row per cluster, highest score first; equal scores by id."""
     groups, page_ids = grouped.clusters, grouped.page_ids
     sizes = groups.sizes()
     means = np.round(groups.sums(groups.similarities.astype(np.float64)) / sizes, 6)
-    domains = _distinct(pages.domains, groups)
+    sites = _distinct(pages.sites, groups)
     columns: dict[str, Any] = {
-        "cluster_id": page_ids[groups.labels],
-        "family_id": page_ids[grouped.families[groups.labels]],
+        "style_cluster_id": page_ids[groups.labels],
+        "style_family_id": page_ids[grouped.families[groups.labels]],
         "pages": sizes,
         "hosts": _distinct(pages.hosts, groups),
-        "domains": domains,
+        "sites": sites,
         "mean_similarity": means,
         "weakest_link": _weakest_links(grouped),
-        "score": np.round(means * domains, 6),
+        "score": np.round(means * sites, 6),
         "centre_page_id": page_ids[groups.centres],
         "centre_url": pages.urls(groups.centres),
     }
-    return pa.table(columns).sort_by([("score", "descending"), ("cluster_id", "ascending")])
+    ranked = pa.table(columns).sort_by([("score", "descending"), ("style_cluster_id", "ascending")])
+    return ranked.add_column(0, "cluster_number", pa.array(np.arange(1, ranked.num_rows + 1)))
 
 
 def _distinct(values: NDArray[np.uint64], groups: Groups) -> NDArray[np.int64]:

@@ -1,7 +1,4 @@
-"""What became of the clusters of a run when pages were added to it: grown, merged, new, parted.
-
-    RUN/style/before.parquet    page_id and cluster_id as they were before the last addition
-    RUN/style/growth.parquet    cluster_id, kind, pages, pages_before, was: the clusters its pages were in before
+"""What became of the clusters of a run when pages were added to it: new, grown, merged, split.
 
 A cluster is named after its smallest page, and added pages have larger numbers: so a cluster that grows keeps its
 name, and one that merges with another has the smaller of both.
@@ -11,40 +8,32 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from samehand.methods.style.clusters import MEMBERS
+from samehand.methods.style.clusters import cluster_numbers, numbers_of
 from samehand.store.folder import RunFolder
+from samehand.store.tables import STYLE_BEFORE, STYLE_CLUSTERS, STYLE_GROWTH, STYLE_MEMBERS
 
-BEFORE, GROWTH = "style/before.parquet", "style/growth.parquet"
-NEW, GREW, MERGED, PARTED = "new", "grew", "merged", "parted"
-GROWTH_SCHEMA = pa.schema(
-    [
-        ("cluster_id", pa.int64()),
-        ("kind", pa.string()),
-        ("pages", pa.int64()),
-        ("pages_before", pa.int64()),
-        ("was", pa.list_(pa.int64())),
-    ]
-)
+_SCHEMA = pa.schema([field for field in STYLE_GROWTH.fixed_schema if field.name != "cluster_number"])
+NEW, GREW, MERGED, SPLIT = "new", "grew", "merged", "split"
 
 
 def remember_members(folder: RunFolder) -> None:
     """Keeps the clusters as they are, to be compared with what they will be."""
-    folder.write_table(BEFORE, folder.read_table(MEMBERS, ["page_id", "cluster_id"]))
+    folder.write(STYLE_BEFORE, folder.read(STYLE_MEMBERS, STYLE_BEFORE.fixed_schema.names))
 
 
 def write_growth(folder: RunFolder) -> dict[str, int]:
     """Compares the clusters with those remembered; writes the ones that changed and returns how many of each kind."""
-    before = pq.read_table(folder.path / BEFORE)
-    after = folder.read_table(MEMBERS, ["page_id", "cluster_id"])
-    table = growth_table(
-        *(table.column(name).to_numpy() for table in (before, after) for name in ("page_id", "cluster_id"))
+    before, after = folder.read(STYLE_BEFORE), folder.read(STYLE_MEMBERS, STYLE_BEFORE.fixed_schema.names)
+    columns = [table.column(name).to_numpy() for table in (before, after) for name in ("page_id", "style_cluster_id")]
+    table = growth_table(*columns)
+    numbers = numbers_of(
+        table.column("style_cluster_id").combine_chunks(), cluster_numbers(folder.read(STYLE_CLUSTERS))
     )
-    folder.write_table(GROWTH, table)
+    folder.write(STYLE_GROWTH, table.add_column(0, "cluster_number", numbers))
     kinds = Counter(table.column("kind").to_pylist())
-    return {kind: kinds[kind] for kind in (NEW, GREW, MERGED, PARTED)}
+    return {kind: kinds[kind] for kind in (NEW, GREW, MERGED, SPLIT)}
 
 
 def growth_table(
@@ -54,7 +43,7 @@ def growth_table(
     old_pages, old_names = _grouped(old_pages, old_names)
     pages, names = _grouped(pages, names)
     if not names.size:
-        return GROWTH_SCHEMA.empty_table()
+        return _SCHEMA.empty_table()
     place = np.minimum(np.searchsorted(old_pages, pages), max(old_pages.size - 1, 0))
     was_in = old_pages[place] == pages if old_pages.size else np.zeros(pages.size, np.bool_)
     origins = np.unique(np.stack([names[was_in], old_names[place[was_in]]], axis=1), axis=0)
@@ -70,9 +59,11 @@ def growth_table(
         olds = was.get(name, [])
         kind = _kind(size, olds, parts_of_old, old_sizes)
         if kind:
-            rows.append({"cluster_id": name, "kind": kind, "pages": size, "pages_before": kept[name], "was": olds})
-    rows.sort(key=lambda row: (row["pages_before"] - row["pages"], row["cluster_id"]))
-    return pa.Table.from_pylist(rows, GROWTH_SCHEMA)
+            rows.append(
+                {"style_cluster_id": name, "kind": kind, "pages": size, "pages_before": kept[name], "was": olds}
+            )
+    rows.sort(key=lambda row: (row["pages_before"] - row["pages"], row["style_cluster_id"]))
+    return pa.Table.from_pylist(rows, _SCHEMA)
 
 
 def _kind(size: int, olds: list[int], parts_of_old: Counter[int], old_sizes: Counter[int]) -> str:
@@ -81,7 +72,7 @@ def _kind(size: int, olds: list[int], parts_of_old: Counter[int], old_sizes: Cou
     if len(olds) > 1:
         return MERGED
     if parts_of_old[olds[0]] > 1:
-        return PARTED
+        return SPLIT
     return GREW if size > old_sizes[olds[0]] else ""
 
 

@@ -1,11 +1,11 @@
-"""The fingerprints of a run as grouping and one-to-all need them: files that are mapped into memory, not read.
+"""The fingerprints of a run as grouping and one-to-all need them: arrays in files that are mapped, not read.
 
-    RUN/style/sketches/words.npy        narrow sketches, a row each: 128 bytes for 128 dimensions
-    RUN/style/sketches/page_ids.npy     their pages
-    RUN/style/sketches/filled.npy       how many of their dimensions are filled
-    RUN/style/sketches/comparable.npy   which of them can be compared
-    RUN/style/sketches/columns.npy      the bucket of each row in each probe; there only while grouping goes on,
-    RUN/style/sketches/identity.npy     as are the hashes of whole fingerprints
+    words        narrow sketches, a row each: 128 bytes for 128 dimensions
+    page_ids     their pages
+    filled       how many of their dimensions are filled
+    comparable   which of them can be compared
+    columns      the bucket of each row in each probe; there only while grouping goes on
+    identity     hashes of whole fingerprints; likewise
 
 They are made from the parts of style/fingerprints, several at once, and made again when those change.
 """
@@ -14,13 +14,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import DTypeLike, NDArray
 
 from samehand.base.settings import Settings
@@ -28,9 +25,12 @@ from samehand.grouping.forest import CheckRule
 from samehand.grouping.sketches import Buckets, ProbePlan, Sketches, lanes_of, let_go, plan_probes, sketch_words
 from samehand.kernels.sketches import Lanes
 from samehand.methods.style.noise import STORED_COLUMNS, Stored, estimator_floor
-from samehand.store.folder import RunFolder, digest_facts, writing
+from samehand.store.arrays import ArrayFiles, map_array
+from samehand.store.done import digest_of
+from samehand.store.folder import RunFolder
+from samehand.store.tables import SKETCHES, STYLE_FINGERPRINTS
 
-FINGERPRINTS, SKETCHES = "style/fingerprints", "style/sketches"
+RECORD = "sketches"
 _KEPT = ("words", "page_ids", "filled", "comparable")
 _SEARCHED = ("columns", "identity")
 _BATCH_ROWS = 1 << 12
@@ -64,10 +64,14 @@ def sketch_lanes(settings: Settings) -> Lanes:
 
 def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
     """The sketches of a run, made first where they are not there."""
-    marker = folder.marker("sketches")
-    if marker is None or marker["source"] != _source(folder, settings):
-        _make(folder, settings, plan=None)
-    words, page_ids, filled, comparable = (_mapped(folder, name) for name in _KEPT)
+    source = _source(folder, settings)
+    folder.done.once(RECORD, source, lambda: _make(folder, settings, plan=None))
+    return _mapped_sketches(folder, settings)
+
+
+def _mapped_sketches(folder: RunFolder, settings: Settings) -> Sketches:
+    shapes = _shapes(len(folder.page_ids), settings, plan=None)
+    words, page_ids, filled, comparable = (_mapped(folder, name, *shapes[name]) for name in _KEPT)
     return Sketches(words, filled, sketch_lanes(settings), page_ids, comparable)
 
 
@@ -75,19 +79,31 @@ def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
 def searched(folder: RunFolder, settings: Settings, plan: ProbePlan) -> Iterator[tuple[Sketches, Buckets]]:
     """Sketches and buckets of a run; the file of the buckets goes when the search is over."""
     try:
-        _make(folder, settings, plan)
-        columns = _Columns(_mapped(folder, "columns"))
-        buckets = Buckets(columns, _mapped(folder, "identity"), folder.path / SKETCHES)
-        yield open_sketches(folder, settings), buckets
+        folder.done.remove(RECORD)
+        folder.done.once(RECORD, _source(folder, settings), lambda: _make(folder, settings, plan))
+        shapes = _shapes(len(folder.page_ids), settings, plan)
+        columns, identity = (_mapped(folder, name, *shapes[name]) for name in _SEARCHED)
+        yield _mapped_sketches(folder, settings), Buckets(_Columns(columns), identity, folder.path / SKETCHES)
     finally:
         for name in _SEARCHED:
             (folder.path / SKETCHES / f"{name}.npy").unlink(missing_ok=True)
 
 
-def _mapped(folder: RunFolder, name: str) -> NDArray[Any]:
-    """An array in a file. Copy on write, because kernels are compiled for arrays that may be written to."""
-    mapped: NDArray[Any] = np.load(folder.path / SKETCHES / f"{name}.npy", mmap_mode="c", allow_pickle=False)
-    return mapped
+def _shapes(rows: int, settings: Settings, plan: ProbePlan | None) -> dict[str, tuple[tuple[int, ...], DTypeLike]]:
+    """Shape and type of each array."""
+    shapes: dict[str, tuple[tuple[int, ...], DTypeLike]] = {
+        "words": ((rows, settings.dimensions * settings.sketch_bits // 64), np.uint64),
+        "page_ids": ((rows,), np.int64),
+        "filled": ((rows,), np.int16),
+        "comparable": ((rows,), np.bool_),
+    }
+    if plan:
+        shapes |= {"columns": ((len(plan), rows), np.uint32), "identity": ((rows,), np.uint64)}
+    return shapes
+
+
+def _mapped(folder: RunFolder, name: str, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
+    return map_array(folder.path / SKETCHES / f"{name}.npy", shape, kind)
 
 
 class _Columns:
@@ -108,20 +124,18 @@ class _Columns:
 
 def _source(folder: RunFolder, settings: Settings) -> str:
     """Digest of what the sketches are made from."""
-    markers = sorted((folder.path / "done").glob("style-*.json"))
-    made = {path.stem: folder.marker(path.stem) for path in markers}
-    return digest_facts([made, settings.sketch_bits, settings.min_filled, settings.estimator])
+    made = folder.done.parts("style")
+    return digest_of([made, settings.sketch_bits, settings.min_filled, settings.estimator])
 
 
-def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> None:
+def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> dict[str, int]:
     """Writes the sketches of a run, and with a plan the buckets of its probes and which rows are the same."""
-    folder.unmark("sketches")
-    paths = folder.part_paths(FINGERPRINTS)
-    bounds = list(accumulate((pq.read_metadata(path).num_rows for path in paths), initial=0))
-    files = _Files(folder.path / SKETCHES, bounds[-1])
+    numbers = folder.part_numbers(STYLE_FINGERPRINTS)
+    starts = folder.page_ids.starts.tolist()
+    files = ArrayFiles(folder.path / SKETCHES, _shapes(starts[-1], settings, plan))
 
-    def convert(path: Path, first: int) -> None:
-        for stored in stored_fingerprints(path, settings):
+    def convert(number: int, first: int) -> None:
+        for stored in stored_fingerprints(folder, number, settings):
             files.put("words", first, sketch_words(stored.values, settings.sketch_bits))
             files.put("page_ids", first, stored.page_ids)
             files.put("filled", first, stored.filled)
@@ -129,60 +143,16 @@ def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> None
             if plan:
                 files.put("identity", first, stored.identity)
                 for probe, column in enumerate(plan.columns(stored.values)):
-                    files.put("columns", probe * files.rows + first, column)
+                    files.put("columns", probe * starts[-1] + first, column)
             first += len(stored.identity)
 
-    with writing(folder.path), files:
-        files.create("words", (files.rows, settings.dimensions * settings.sketch_bits // 64), np.uint64)
-        files.create("page_ids", (files.rows,), np.int64)
-        files.create("filled", (files.rows,), np.int16)
-        files.create("comparable", (files.rows,), np.bool_)
-        if plan:
-            files.create("columns", (len(plan), files.rows), np.uint32)
-            files.create("identity", (files.rows,), np.uint64)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(convert, paths, bounds[:-1]))
+    with files, ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(convert, numbers, starts[:-1]))
     pa.default_memory_pool().release_unused()
-    folder.mark_done("sketches", {"source": _source(folder, settings)})
+    return {"rows": starts[-1]}
 
 
-def stored_fingerprints(path: Path, settings: Settings) -> Iterator[Stored]:
+def stored_fingerprints(folder: RunFolder, number: int, settings: Settings) -> Iterator[Stored]:
     """The fingerprints of a part, a batch at a time."""
-    with pq.ParquetFile(path) as part:
-        for batch in part.iter_batches(_BATCH_ROWS, columns=list(STORED_COLUMNS), use_threads=False):
-            yield Stored.of(batch, settings)
-
-
-class _Files:
-    """Arrays in files, filled in any order a stretch at a time: no more than that is in memory."""
-
-    def __init__(self, place: Path, rows: int) -> None:
-        self.rows = rows
-        self._place = place
-        self._open: dict[str, tuple[int, int]] = {}
-
-    def __enter__(self) -> "_Files":
-        self._place.mkdir(parents=True, exist_ok=True)
-        return self
-
-    def create(self, name: str, shape: tuple[int, ...], kind: DTypeLike) -> None:
-        path = self._place / f"{name}.npy"
-        head = {"descr": np.dtype(kind).newbyteorder("<").str, "fortran_order": False, "shape": shape}
-        with path.open("wb") as handle:
-            np.lib.format.write_array_header_1_0(handle, head)
-            start = handle.tell()
-            handle.truncate(start + int(np.prod(shape)) * np.dtype(kind).itemsize)
-        self._open[name] = os.open(path, os.O_WRONLY), start
-
-    def put(self, name: str, first: int, rows: NDArray[Any]) -> None:
-        """Writes rows from row `first` on."""
-        handle, start = self._open[name]
-        at = start + first * rows.dtype.itemsize * (rows.shape[1] if rows.ndim > 1 else 1)
-        data = memoryview(np.ascontiguousarray(rows).tobytes())
-        while data:
-            written = os.pwrite(handle, data, at)
-            data, at = data[written:], at + written
-
-    def __exit__(self, *_: object) -> None:
-        for handle, _start in self._open.values():
-            os.close(handle)
+    for batch in folder.iterate_part(STYLE_FINGERPRINTS, number, STORED_COLUMNS, _BATCH_ROWS):
+        yield Stored.of(batch, settings)

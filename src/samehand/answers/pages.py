@@ -1,0 +1,113 @@
+"""The pages of a run, found by URL or id, and pages from outside."""
+
+import difflib
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from samehand.base.errors import InputError, UsageError
+from samehand.base.page import Page
+from samehand.base.settings import Settings
+from samehand.sources import Source, read_page
+from samehand.sources.http.body import HTML, Origin, make_page
+from samehand.store.folder import RunFolder
+from samehand.store.page_list import PageList
+from samehand.store.tables import CONTENT, PAGES
+
+_SUGGESTIONS = 3
+
+
+def page_of(html: bytes | str, url: str | None, settings: Settings) -> Page:
+    """HTML from anywhere as a Page, made as a scan makes it."""
+    body = html.encode("utf-8", "replace") if isinstance(html, str) else html
+    made = make_page(body, Origin("page", 0, url=url or ""), media=HTML, limit=settings.max_page_bytes)
+    if not isinstance(made, Page):
+        raise UsageError(f"That is no HTML page ({made.reason}): give the source of a page.")
+    return made
+
+
+class RunPages(PageList):
+    """The pages of a run, found by name, with their content."""
+
+    def __init__(self, folder: RunFolder, settings: Settings) -> None:
+        super().__init__(folder)
+        self.folder = folder
+        self._settings = settings
+
+    def row_of(self, page: str | int) -> int:
+        """The row of a page by its URL or page_id; of a host or site by its shortest URL."""
+        if isinstance(page, str):
+            return self._row_of_url(page.strip())
+        if isinstance(page, bool) or not isinstance(page, int | np.integer):
+            raise UsageError(f"A page is named by its URL or page_id, not by {page!r}.")
+        if not self.folder.page_ids.has(int(page)):
+            raise UsageError(f"There is no page {page} in {self.folder.path}: give a URL or page_id of the run.")
+        return int(self.folder.page_ids.rows(np.array([page], np.int64))[0])
+
+    def _row_of_url(self, url: str) -> int:
+        for column in ("url", "host", "site"):
+            found = self.named(column, pa.array([url], pa.string()))
+            if found.size:
+                lengths = pc.utf8_length(self.table.column("url").take(pa.array(found))).to_numpy()
+                return int(found[np.argmin(lengths)])
+        raise UsageError(f"There is no page, host or site {url} in {self.folder.path}{self._suggestion(url)}")
+
+    def _suggestion(self, url: str) -> str:
+        """Names of the run that are nearly the one asked for."""
+        names = {part for column in ("host", "site") for part in self._distinct(column)}
+        near = difflib.get_close_matches(url.split("//")[-1].split("/")[0], sorted(names), _SUGGESTIONS, 0.6)
+        if not near:
+            return ": give a URL, a host, a site or a page_id of the run."
+        host = near[0]
+        urls = self.table.filter(pc.equal(self.table.column("host"), host)).column("url").to_pylist()
+        close = difflib.get_close_matches(url, urls, 1, 0.3)
+        return f": did you mean {', '.join([*close, *(name for name in near if name not in close)])}?"
+
+    def _distinct(self, column: str) -> list[str]:
+        values: list[str] = pc.unique(self.table.column(column).drop_null()).to_pylist()
+        return values
+
+    def page(self, row: int) -> Page:
+        """A page with its content."""
+        return Page(url=self.url(row), content=self.content(row), warc_filename="", warc_record_offset=0)
+
+    def content(self, row: int) -> bytes:
+        """The bytes of a page, out of the run folder if it keeps pages, else out of the input they came from."""
+        page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
+        number, place = page_id >> 32, page_id & 0xFFFFFFFF
+        if self.folder.part_path(CONTENT, number).is_file():
+            kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
+            return kept
+        stored = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
+        source = self._source_of(stored["warc_filename"])
+        found = read_page(source, stored["warc_filename"], stored["warc_record_offset"], self._settings)
+        if (found.content_digest or stored["content_digest"]) != stored["content_digest"]:
+            raise InputError(f"{source.name} changed since the scan: put it back, or scan again.")
+        return found.content
+
+    def text(self, row: int) -> str:
+        """The visible text of a page. Mail is text already."""
+        from samehand.html import visible_text
+        from samehand.sources.http.charset import as_utf8
+
+        content = self.content(row)
+        if self._settings.profile == "mail":
+            return content.decode("utf-8", "replace")
+        page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
+        part = self.folder.read_part(PAGES, page_id >> 32, ["content_charset"])
+        return visible_text(as_utf8(content, part.column("content_charset")[page_id & 0xFFFFFFFF].as_py()))
+
+    def texts(self) -> Iterator[bytes]:
+        """The visible text of every page."""
+        for row in range(len(self.folder.page_ids)):
+            yield self.text(row).encode()
+
+    def _source_of(self, place: str) -> Source:
+        sources = [Source.from_dict(stored) for stored in self.folder.manifest()["inputs"]]
+        # A page's place begins with its input's name; what follows is a member, a file or the number of a message.
+        named = [source for source in sources if place.startswith(source.name.rstrip("/"))]
+        if not named:
+            raise InputError(f"{place} is none of the inputs of {self.folder.path}: scan them again.")
+        return max(named, key=lambda source: len(source.name))

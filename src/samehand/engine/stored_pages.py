@@ -1,0 +1,74 @@
+"""The pages of a run once more: out of the run folder if it keeps them, else out of the inputs, which must not change.
+
+Page ids are positions, so a method that reads an input again must find the same pages in it, or it would answer about
+others. Inputs are checked by size and digest before, and every page by its own digest while it is read.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from samehand.base.errors import InputError, RunError
+from samehand.sources import Source, Unit, find_sources
+from samehand.store.folder import RunFolder
+from samehand.store.tables import CONTENT, PAGES
+
+
+def iterate_stored(folder: RunFolder, number: int) -> Iterator[pa.RecordBatch]:
+    """The pages of a unit with their content, in the batches in which they were written."""
+    pages = folder.read_part(PAGES, number)
+    path = folder.part_path(CONTENT, number)
+    first = 0
+    with pq.ParquetFile(path) as part:
+        if part.metadata.num_rows != pages.num_rows:
+            raise RunError(f"{path} does not hold the pages of its unit. Scan the inputs again with --force.")
+        for group in range(part.num_row_groups):
+            content = part.read_row_group(group, ["content"]).column("content").combine_chunks()
+            rows = pages.slice(first, len(content)).combine_chunks().to_batches()[0]
+            yield pa.record_batch(
+                [*rows.columns, content], schema=rows.schema.append(pa.field("content", content.type))
+            )
+            first += len(content)
+
+
+class SamePages:
+    """Checks that the pages of a unit that is read again are those stored."""
+
+    def __init__(self, folder: RunFolder, unit: Unit) -> None:
+        self._name = unit.source.name
+        self._stored = folder.read_part(PAGES, unit.number, ["page_id", "content_digest"])
+        self._seen = 0
+
+    def check(self, batch: pa.RecordBatch) -> None:
+        """The next pages are the next stored ones."""
+        stored = self._stored.slice(self._seen, len(batch))
+        self._seen += len(batch)
+        if not stored.equals(pa.Table.from_batches([batch]).select(stored.column_names).cast(stored.schema)):
+            raise InputError(f"{self._name} changed since the scan: {_AGAIN}")
+
+    def finish(self) -> None:
+        """No page is missing."""
+        if self._seen != self._stored.num_rows:
+            raise InputError(f"{self._name} changed since the scan: {_AGAIN}")
+
+
+def check_inputs(folder: RunFolder, units: Iterable[Unit], profile: str) -> None:
+    """The inputs of units that the run folder does not keep are what they were. InputError names those that are not."""
+    sources = {unit.source.path: unit.source for unit in units if not _is_kept(folder, unit)}
+    changed = [source.name for source in sources.values() if not _is_same(source, profile)]
+    if changed:
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise InputError(f"{', '.join(changed[:3])}{more} changed or went since the scan: {_AGAIN}")
+
+
+_AGAIN = "put it back, or scan again. With --keep-pages a run needs its inputs no more."
+
+
+def _is_kept(folder: RunFolder, unit: Unit) -> bool:
+    return folder.part_path(CONTENT, unit.number).is_file()
+
+
+def _is_same(source: Source, profile: str) -> bool:
+    found, _ = find_sources([source.path], profile=profile)
+    return [(other.kind, other.size, other.digest) for other in found] == [(source.kind, source.size, source.digest)]

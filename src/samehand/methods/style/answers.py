@@ -1,0 +1,312 @@
+"""Questions about style: clusters at any threshold, one page against all, pages of the same hand as known ones."""
+
+import dataclasses
+import functools
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from samehand.base.errors import UsageError
+from samehand.base.page import Page, digest_of, pages_to_batch
+from samehand.base.settings import Settings
+from samehand.grouping.forest import Edges, Groups
+from samehand.grouping.sketches import Sketches, sketch_words
+from samehand.methods.style.clusters import (
+    Grouped,
+    PageFacts,
+    cluster_labels,
+    family_labels,
+    find_grouped,
+    read_forest,
+    summarise,
+)
+from samehand.methods.style.gaps import Gap, find_gaps
+from samehand.methods.style.noise import Stored, style_batch
+from samehand.methods.style.own_hosts import hosts_named_in, mask_host
+from samehand.methods.style.sketches import open_sketches
+from samehand.store.folder import RunFolder
+from samehand.store.page_list import PageList
+from samehand.store.tables import PAGES, STYLE_FINGERPRINTS
+
+LIKE_LEAST = 0.06
+"""Least similarity one-to-all lists: below it, 8 bits of each value agree by chance now and then."""
+_LIKE_AT_ONCE = 256
+
+Found = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Rows and their similarities, most similar first."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Likeness:
+    """One page against all: every page with a similarity above 0, most similar first, and the gaps in that curve."""
+
+    pages: pa.Table
+    gaps: tuple[Gap, ...]
+    compared: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WeakestLink:
+    """Two pages and their similarity."""
+
+    similarity: float
+    left_url: str
+    right_url: str
+
+
+class StyleAnswers:
+    """The style of a finished run."""
+
+    def __init__(self, folder: RunFolder, settings: Settings) -> None:
+        self._folder = folder
+        self._settings = settings
+
+    def clusters(self, *, cut: float | None = None, families: bool = False) -> pa.Table:
+        """Clusters at another threshold, or families, by rank."""
+        labels = self._labels(cut, families)
+        grouped = Grouped(self._page_ids, self._forest, self._families, labels, self._grouped(labels))
+        return summarise(PageFacts.of(self._folder), grouped)
+
+    def members(self, cluster_id: int, *, cut: float | None = None, families: bool = False) -> pa.Table:
+        """The members of one of these clusters, unordered."""
+        labels = self._labels(cut, families)
+        groups = self._grouped(labels)
+        chosen = np.flatnonzero(self._page_ids[labels[groups.members]] == cluster_id)
+        return self._pages.listed(groups.members[chosen], groups.similarities[chosen])
+
+    def weakest_link(self, page_ids: NDArray[np.int64]) -> WeakestLink | None:
+        """The weakest of the links that hold these pages together; None when no link joins them directly."""
+        rows = np.zeros(len(self._page_ids), np.bool_)
+        rows[self._folder.page_ids.rows(page_ids)] = True
+        inside = np.flatnonzero(rows[self._forest.pairs].all(axis=1))
+        if not inside.size:
+            return None
+        weakest = inside[np.argmin(self._forest.similarities[inside])]
+        left, right = (self._pages.url(row) for row in self._forest.pairs[weakest])
+        return WeakestLink(float(self._forest.similarities[weakest]), left, right)
+
+    # One to all.
+
+    def like_row(self, row: int) -> Likeness:
+        """Every page by similarity to a page of the run (section 4.1)."""
+        page_id = int(self._folder.page_ids.ids(np.array([row]))[0])
+        unit = page_id >> 32
+        part = self._folder.read_part(STYLE_FINGERPRINTS, unit)
+        stored = Stored.of(part.slice(page_id & 0xFFFFFFFF, 1).combine_chunks().to_batches()[0], self._settings)
+        ((rows, similarities),) = self._nearest(stored, top=None)
+        equal = np.append(self._equal_rows(stored), row)
+        return self._likeness(_with_equal(rows, similarities, np.unique(equal)))
+
+    def like_page(self, page: Page) -> Likeness:
+        """Every page by similarity to any page.
+
+        Where the page has no URL, it is compared with each page of the run as if it stood on that page's host.
+        """
+        return self._likeness(self._like(page, top=None))
+
+    def like_each(self, pages: Iterable[tuple[str, Page]], *, top: int) -> Iterator[pa.Table]:
+        """The `top` most similar pages of each of many pages, which are given with their names."""
+        waiting = iter(pages)
+        while chunk := list(itertools.islice(waiting, _LIKE_AT_ONCE)):
+            found = self._like_many([page for _, page in chunk], top)
+            rows, similarities = (np.concatenate(column) for column in zip(*found, strict=True))
+            sizes = [len(rows) for rows, _ in found]
+            names = np.repeat(np.array([name for name, _ in chunk], object), sizes)
+            ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
+            table = self._pages.listed(rows, similarities).add_column(0, "rank", pa.array(ranks, pa.int64()))
+            yield table.add_column(0, "query", pa.array(names, pa.string()))
+
+    def _like_many(self, pages: Sequence[Page], top: int) -> list[Found]:
+        """Those with a URL in one pass over the run; the others one by one, for each may stand on several hosts."""
+        placed = [page for page in pages if page.url]
+        found = iter(self._nearest(self._stored(placed), top=top)) if placed else iter(())
+        return [next(found) if page.url else self._like(page, top=top) for page in pages]
+
+    def _like(self, page: Page, *, top: int | None) -> Found:
+        stored = self._stored([page])
+        ((rows, similarities),) = self._nearest(stored, top=None)
+        equal = self._equal_rows(stored, page.content)
+        rows, similarities = _with_equal(rows, similarities, equal)
+        for host, site in [] if page.url else self._hosts_named_in(page.content):
+            masked = dataclasses.replace(page, content=mask_host(page.content, host, site))
+            here = self._rows_of_host(host)
+            there = self._stored([masked])
+            ((near, likeness),) = self._nearest(there, top=None)
+            on_host = np.isin(near, here)
+            equal = np.intersect1d(self._equal_rows(there), here)
+            near, likeness = _with_equal(near[on_host], likeness[on_host], equal)
+            kept = ~np.isin(rows, here)
+            rows = np.concatenate([rows[kept], near])
+            similarities = np.concatenate([similarities[kept], likeness])
+        order = np.lexsort((rows, -similarities))[:top]
+        return rows[order], similarities[order]
+
+    def _likeness(self, found: Found) -> Likeness:
+        rows, similarities = found
+        return Likeness(self._pages.listed(rows, similarities), find_gaps(similarities), len(self._sketches))
+
+    def _stored(self, pages: Sequence[Page]) -> Stored:
+        """Fingerprints, made as a scan makes them."""
+        return Stored.of(style_batch(pages_to_batch(pages, 0), self._settings), self._settings)
+
+    def _nearest(self, stored: Stored, *, top: int | None) -> list[Found]:
+        words = sketch_words(np.ascontiguousarray(stored.values), self._settings.sketch_bits)
+        return self._sketches.nearest(words, stored.filled, least=LIKE_LEAST, top=top)
+
+    def _equal_rows(self, stored: Stored, content: bytes | None = None) -> NDArray[np.int64]:
+        """Rows equal to a page that is too small to compare, by noise and tags or by content: these are alike."""
+        found = [np.zeros(0, np.int64)]
+        if stored.comparable[0]:
+            return found[0]
+        if stored.identity[0]:
+            first = 0
+            for batch in self._folder.iterate(STYLE_FINGERPRINTS, ["exact_match_key"]):
+                keys = batch.column("exact_match_key").to_numpy()
+                found.append(first + np.flatnonzero(keys == stored.identity[0]))
+                first += len(batch)
+        if content is not None:
+            digests = self._folder.read(PAGES, ["content_digest"]).column("content_digest")
+            found.append(np.flatnonzero(pc.equal(digests, digest_of(content)).to_numpy()))
+        return np.unique(np.concatenate(found))
+
+    def _hosts_named_in(self, content: bytes) -> list[tuple[str | None, str | None]]:
+        """Hosts of the run that a small page names: on them it would have another fingerprint."""
+        if len(content) > self._settings.host_mask_max_page_bytes:
+            return []
+        hosts, sites = (self._pages.table.column(name) for name in ("host", "site"))
+        named = hosts_named_in(content, hosts, sites)
+        return list(zip(named.column("host").to_pylist(), named.column("site").to_pylist(), strict=True))
+
+    def _rows_of_host(self, host: str | None) -> NDArray[np.int64]:
+        return self._pages.named("host", pa.array([host], pa.string()))
+
+    # Spread.
+
+    def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> pa.Table:
+        """From known bad URLs, hosts or sites to the pages of the same hand, each with the path that leads there.
+
+        A page is reached when it is in a cluster with a seed. The path goes along the forest, so each of its steps is
+        the strongest there is. `weakest` is the least similarity on the path.
+        """
+        threshold = self._at(cut)
+        start = self._seed_rows(seeds)
+        if not start.size:
+            raise UsageError(
+                f"None of the {len(seeds)} seeds is in {self._folder.path}: give URLs, hosts or sites of the crawl."
+            )
+        labels = cluster_labels(self._sketches, len(self._page_ids), self._forest, threshold, self._settings)
+        paths = _paths_from(start, self._forest, threshold)
+        wanted = np.isin(labels, labels[start])
+        reached = [row for row in paths if wanted[row]]
+        return self._spread_table(reached, paths, set(start.tolist()))
+
+    def _seed_rows(self, seeds: Sequence[str]) -> NDArray[np.int64]:
+        """Pages named by the seeds: a URL names one page, a host or a site all its pages."""
+        wanted = pa.array(sorted({seed.strip() for seed in seeds if seed.strip()}), pa.string())
+        found = [self._pages.named(column, wanted) for column in ("url", "host", "site")]
+        return np.unique(np.concatenate(found))
+
+    def _spread_table(self, rows: Sequence[int], paths: dict[int, "_Step"], seeds: set[int]) -> pa.Table:
+        trails = [_trail(row, paths) for row in rows]
+        table = self._pages.listed(np.array(rows, np.int64))
+        table = table.append_column("is_seed", pa.array([row in seeds for row in rows], pa.bool_()))
+        table = table.append_column("weakest", pa.array([paths[row].weakest for row in rows], pa.float32()))
+        table = table.append_column("steps", pa.array([len(trail) - 1 for trail in trails], pa.int64()))
+        path_urls = [[self._pages.url(row) for row in trail] for trail in trails]
+        table = table.append_column("path", pa.array(path_urls, pa.list_(pa.string())))
+        order = [("is_seed", "descending"), ("steps", "ascending"), ("weakest", "descending"), ("page_id", "ascending")]
+        return table.sort_by(order)
+
+    # What is stored.
+
+    def _labels(self, threshold: float | None, families: bool) -> NDArray[np.int32]:
+        if families and threshold is None:
+            return self._families
+        find = family_labels if families else cluster_labels
+        return find(self._sketches, len(self._page_ids), self._forest, self._at(threshold), self._settings)
+
+    def _grouped(self, labels: NDArray[np.int32]) -> Groups:
+        return find_grouped(self._sketches, labels)
+
+    def _at(self, threshold: float | None) -> float:
+        """A threshold the stored forest can answer."""
+        threshold = self._settings.cluster_threshold if threshold is None else threshold
+        if not self._settings.family_threshold <= threshold <= 1:
+            raise UsageError(
+                f"The threshold {threshold} is not between {self._settings.family_threshold} "
+                "(the family threshold of this run) and 1."
+            )
+        return threshold
+
+    @functools.cached_property
+    def _pages(self) -> PageList:
+        return PageList(self._folder)
+
+    @functools.cached_property
+    def _page_ids(self) -> NDArray[np.int64]:
+        return self._folder.page_ids.ids()
+
+    @functools.cached_property
+    def _sketches(self) -> Sketches:
+        return open_sketches(self._folder, self._settings)
+
+    @functools.cached_property
+    def _forest(self) -> Edges:
+        return read_forest(self._folder)
+
+    @functools.cached_property
+    def _families(self) -> NDArray[np.int32]:
+        return family_labels(
+            self._sketches, len(self._page_ids), self._forest, self._settings.family_threshold, self._settings
+        )
+
+
+def _with_equal(rows: NDArray[np.int64], similarities: NDArray[np.float32], equal: NDArray[np.int64]) -> Found:
+    """Rows that are equal to the page come first, at similarity 1."""
+    kept = ~np.isin(rows, equal)
+    rows, similarities = rows[kept], similarities[kept]
+    ones = np.ones(equal.size, np.float32)
+    rows, similarities = np.concatenate([equal, rows]), np.concatenate([ones, similarities])
+    order = np.lexsort((rows, -similarities))
+    return rows[order], similarities[order]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Step:
+    """How a row was reached: from which row (itself for a seed), and the weakest link on the whole path."""
+
+    before: int
+    weakest: float
+
+
+def _paths_from(seeds: NDArray[np.int64], forest: Edges, threshold: float) -> dict[int, _Step]:
+    """Breadth first along the forest's links above the threshold, from all seeds at once."""
+    strong = forest.similarities >= np.float32(threshold)
+    neighbours: dict[int, list[tuple[int, float]]] = {}
+    for (left, right), similarity in zip(
+        forest.pairs[strong].tolist(), forest.similarities[strong].tolist(), strict=True
+    ):
+        neighbours.setdefault(left, []).append((right, similarity))
+        neighbours.setdefault(right, []).append((left, similarity))
+    paths = {row: _Step(row, 1.0) for row in seeds.tolist()}
+    waiting = deque(paths)
+    while waiting:
+        row = waiting.popleft()
+        for other, similarity in sorted(neighbours.get(row, [])):
+            if other not in paths:
+                paths[other] = _Step(row, min(paths[row].weakest, similarity))
+                waiting.append(other)
+    return paths
+
+
+def _trail(row: int, paths: dict[int, _Step]) -> list[int]:
+    """Rows from the seed to `row`."""
+    trail = [row]
+    while paths[trail[-1]].before != trail[-1]:
+        trail.append(paths[trail[-1]].before)
+    return trail[::-1]

@@ -1,0 +1,105 @@
+"""Two pages compared in full (section 2.1 of the paper): exact similarities, and the noise that both share."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.base.page import Page, host_of, pages_to_batch
+from samehand.base.settings import Settings
+from samehand.kernels import noise as kernel
+from samehand.methods.style.noise import Stored, estimate, noise_of, style_batch, tables_of
+from samehand.methods.style.own_hosts import kept_places, mask_host
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SharedRun:
+    """A stretch of noise that both pages have, and the bytes of each source it stands in."""
+
+    noise: bytes
+    left: tuple[int, int]
+    right: tuple[int, int]
+    shingles: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two pages compared in full: exact similarities, the estimate, and what they share."""
+
+    jaccard: float
+    dice: float
+    estimate: float
+    left_shingles: int
+    right_shingles: int
+    shared_shingles: int
+    same_noise: bool
+    runs: tuple[SharedRun, ...]
+
+
+def compare(left: Page, right: Page, *, settings: Settings) -> Comparison:
+    """Compares two pages shingle by shingle, and maps the shared noise back to both sources.
+
+    The pages are taken as a scan takes them: the estimate is what a run that holds both stores.
+    """
+    sides = _Side.of(left, settings), _Side.of(right, settings)
+    sets = np.unique(sides[0].shingles), np.unique(sides[1].shingles)
+    shared = np.intersect1d(sets[0], sets[1], assume_unique=True).size
+    total = sets[0].size + sets[1].size
+    same_noise = sides[0].noise == sides[1].noise
+    if total:
+        jaccard, dice = shared / (total - shared), 2 * shared / total
+    else:  # no shingle in either: only equality can say anything
+        jaccard = dice = float(same_noise)
+    return Comparison(
+        jaccard=jaccard,
+        dice=dice,
+        estimate=_estimate(left, right, settings),
+        left_shingles=sets[0].size,
+        right_shingles=sets[1].size,
+        shared_shingles=shared,
+        same_noise=same_noise,
+        runs=_shared_runs(*sides, settings.shingle_bytes),
+    )
+
+
+def _estimate(left: Page, right: Page, settings: Settings) -> float:
+    stored = Stored.of(style_batch(pages_to_batch([left, right], 0), settings), settings)
+    if not stored.comparable.all() and stored.identity[0] == stored.identity[1] != 0:
+        return 1.0  # too small to compare, and equal
+    return estimate(stored.values[0], stored.values[1], settings)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Side:
+    noise: bytes
+    positions: NDArray[np.int64]
+    shingles: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, page: Page, settings: Settings) -> "_Side":
+        content, places = page.content, None
+        if len(content) <= settings.host_mask_max_page_bytes:
+            host = host_of(page.url)
+            places = kept_places(content, host.name, host.private_domain)
+            content = mask_host(content, host.name, host.private_domain)
+        tables = tables_of(settings)
+        kept = noise_of(content, settings)
+        positions = kernel.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
+        shingles = kernel.hash_parts(
+            np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
+        )
+        return cls(kept, positions if places is None else places[positions], shingles)
+
+    def source(self, start: int, length: int) -> tuple[int, int]:
+        """The bytes of the source that hold noise[start:start + length]."""
+        return int(self.positions[start]), int(self.positions[start + length - 1]) + 1
+
+
+def _shared_runs(left: _Side, right: _Side, shingle_bytes: int) -> tuple[SharedRun, ...]:
+    """Maximal stretches of shingles in the same order on both sides, longest first."""
+    found = []
+    for start, other, shingles in kernel.shared_runs(left.shingles, right.shingles):
+        length = int(shingles) + shingle_bytes - 1
+        text = left.noise[start : start + length]
+        found.append(SharedRun(text, left.source(start, length), right.source(other, length), int(shingles)))
+    return tuple(sorted(found, key=lambda run: (-run.shingles, run.left)))

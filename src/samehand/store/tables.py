@@ -1,0 +1,377 @@
+"""Every table and file of the run folder, once: name, columns, types and meaning. docs/run-folder.md is made from this.
+
+Ids: a `page_id` is (number of the unit of work << 32) + place within the unit. The id of a cluster, family or group is
+the smallest `page_id` in it, so it stays the same when the run grows. Numbers (`cluster_number`, …) count from 1 in
+order of rank and are for people: they change when the run grows. A `site` is the private domain of the URL, or its
+host name where it has no domain.
+"""
+
+import pyarrow as pa
+
+from samehand.base.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA
+from samehand.store.table import Column, Table
+
+TEXT, WHOLE, REAL, SHARE, FLAG = pa.string(), pa.int64(), pa.float64(), pa.float32(), pa.bool_()
+HASH = pa.uint64()
+
+
+def _list(kind: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.field("item", kind, nullable=False))
+
+
+def _large_list(kind: pa.DataType) -> pa.DataType:
+    return pa.large_list(pa.field("item", kind, nullable=False))
+
+
+PAGE_ID = Column("page_id", WHOLE, "The page.")
+URL = Column("url", TEXT, "URL of the page.")
+DOC_ID = Column("doc_id", TEXT, "The user's own id of the page, if the input has one.", required=False)
+MARKUP_FLAGS = Column("markup_flags", pa.uint8(), "Limits of the markup pass that the page hit, as bits; 0 for none.")
+
+_PAGE_COLUMNS = {
+    "page_id": "Number of the unit of work << 32, plus the place of the page within the unit.",
+    "doc_id": "The user's own id (column doc_id or id of JSONL and Parquet); null if there is none.",
+    "url": "URL as stored; `source_path#offset` for a page without one.",
+    "url_kind": "What the URL is: domain, ip, suffix (a bare public suffix such as localhost), broken or missing.",
+    "url_host_name": "Host name.",
+    "url_host_registered_domain": "Registered domain (blogspot.com).",
+    "url_host_private_domain": "Private domain (foo.blogspot.com): the site.",
+    "fetch_time": "When the page was fetched.",
+    "fetch_status": "HTTP status.",
+    "content_digest": "SHA-1 of the content in base 32.",
+    "content_mime_detected": "Media type.",
+    "content_charset": "Declared or detected charset.",
+    "content_truncated": "Why the content is cut, if it is.",
+    "content_length": "Bytes of the content, decoded.",
+    "source_path": "Where the record was read: the input, and the member or file inside it.",
+    "warc_filename": "The same for WARC, ARC and WACZ; null for other inputs.",
+    "warc_record_offset": "Offset of the record: bytes, or the row or line of a table.",
+    "warc_record_length": "Stored bytes of the record.",
+}
+_REJECT_COLUMNS = {
+    "url": "URL, if known.",
+    "reason": "Why the record did not become a page.",
+    "detail": "What exactly was wrong.",
+    "damaged": "Whether the input itself is broken.",
+    "bytes": "Bytes of the record.",
+    "source_path": "Where the record was read.",
+    "warc_filename": "Where the record was read.",
+    "warc_record_offset": "Offset of the record.",
+}
+
+
+def _columns_of(schema: pa.Schema, about: dict[str, str]) -> tuple[Column, ...]:
+    return tuple(Column(field.name, field.type, about[field.name], not field.nullable) for field in schema)
+
+
+PAGES = Table("pages", "One row per page.", _columns_of(PAGE_SCHEMA, _PAGE_COLUMNS), in_parts=True)
+REJECTS = Table(
+    "rejects",
+    "One row per record that could have been a page and is not.",
+    _columns_of(REJECT_SCHEMA, _REJECT_COLUMNS),
+    in_parts=True,
+)
+CONTENT = Table(
+    "content",
+    "The content of the pages, only with --keep-pages.",
+    (PAGE_ID, Column(CONTENT_FIELD.name, CONTENT_FIELD.type, "The bytes of the page, decoded.")),
+    in_parts=True,
+)
+
+STYLE_FINGERPRINTS = Table(
+    "style/fingerprints",
+    "One row per page: its noise and fingerprint.",
+    (
+        PAGE_ID,
+        Column("noise_bytes", WHOLE, "Bytes of noise."),
+        Column("noise_digest", HASH, "Hash of the noise."),
+        Column("exact_match_key", HASH, "Pages too small to compare are grouped if this key is equal; 0: never."),
+        Column("filled", pa.int16(), "Filled dimensions of the fingerprint."),
+        Column(
+            "fingerprint",
+            lambda settings: pa.binary(4 * settings.dimensions),
+            "Little-endian 32-bit minima, one per dimension; 2³² − 1 for an empty dimension.",
+        ),
+    ),
+    in_parts=True,
+)
+STYLE_EDGES = Table(
+    "style/edges",
+    "The maximum spanning forest of all checked pairs, strongest first.",
+    (
+        Column("left_page_id", WHOLE, "One page."),
+        Column("right_page_id", WHOLE, "The other page."),
+        Column("similarity", SHARE, "Estimated Jaccard similarity."),
+    ),
+)
+STYLE_MEMBERS = Table(
+    "style/members",
+    "Every page that is in a family, once. A page alone in its cluster is a cluster of its own, without a number.",
+    (
+        URL,
+        DOC_ID,
+        PAGE_ID,
+        Column("cluster_number", WHOLE, "Rank of the cluster, from 1.", required=False),
+        Column("style_cluster_id", WHOLE, "Stable id of the cluster."),
+        Column("style_family_id", WHOLE, "Stable id of the family."),
+        Column("similarity", SHARE, "Similarity to the medoid of the cluster."),
+    ),
+)
+STYLE_CLUSTERS = Table(
+    "style/clusters",
+    "One row per cluster of two pages or more, best rank first.",
+    (
+        Column("cluster_number", WHOLE, "Rank of the cluster, from 1."),
+        Column("style_cluster_id", WHOLE, "Stable id of the cluster."),
+        Column("style_family_id", WHOLE, "Stable id of its family."),
+        Column("pages", WHOLE, "Pages."),
+        Column("hosts", WHOLE, "Different host names."),
+        Column("sites", WHOLE, "Different sites."),
+        Column("mean_similarity", REAL, "Mean similarity to the medoid."),
+        Column("weakest_link", SHARE, "Smallest similarity among the links that hold it together."),
+        Column("score", REAL, "Mean similarity × sites: the rank."),
+        Column("centre_page_id", WHOLE, "The medoid."),
+        Column("centre_url", TEXT, "URL of the medoid."),
+    ),
+)
+STYLE_BEFORE = Table(
+    "style/before",
+    "The clusters before the last addition.",
+    (PAGE_ID, Column("style_cluster_id", WHOLE, "Stable id of the cluster.")),
+)
+STYLE_GROWTH = Table(
+    "style/growth",
+    "The clusters that changed with the last addition, most grown first.",
+    (
+        Column("cluster_number", WHOLE, "Rank of the cluster now."),
+        Column("style_cluster_id", WHOLE, "Stable id of the cluster."),
+        Column("kind", TEXT, "new, grew, merged or split."),
+        Column("pages", WHOLE, "Pages now."),
+        Column("pages_before", WHOLE, "Those of them that were in a cluster before."),
+        Column("was", _list(WHOLE), "The clusters that its pages were in before."),
+    ),
+)
+
+REPLICA_SIGNATURES = Table(
+    "replica/signatures",
+    "One row per page: the signatures of its words, and the hosts it links to.",
+    (
+        PAGE_ID,
+        Column("distinct_words", WHOLE, "Distinct words of the visible text."),
+        Column("overlap", WHOLE, "Words shared with the lexicon."),
+        Column("overlap_secondary", WHOLE, "Words shared with the secondary lexicon, if it was needed."),
+        Column("status", TEXT, "signed, few words or small overlap."),
+        Column("words_digest", HASH, "Hash of the whole set of words; 0 for too few words."),
+        Column(
+            "signatures",
+            lambda settings: pa.binary(8 * (settings.randomised_lexicons + 1)),
+            "K + 1 little-endian 64-bit signatures; 0 for a refused one.",
+        ),
+        Column("word_set", _large_list(pa.uint32()), "Hashes of the words, sorted."),
+        Column("link_hosts", _large_list(HASH), "Hashes of the hosts that the page links to, sorted."),
+        MARKUP_FLAGS,
+    ),
+    in_parts=True,
+)
+REPLICA_MEMBERS = Table(
+    "replica/members",
+    "Every document in a group of near replicas, once.",
+    (
+        URL,
+        DOC_ID,
+        PAGE_ID,
+        Column("group_number", WHOLE, "Rank of the group, from 1."),
+        Column("replica_group_id", WHOLE, "Stable id of the group."),
+        Column("cosine", SHARE, "Cosine to the medoid of the group."),
+        Column("linked_page_id", WHOLE, "The document that it agrees with best."),
+        Column("linked_cosine", SHARE, "Cosine to that document."),
+        Column("lexicon", WHOLE, "Number of the lexicon that agreed first; −1: only the whole sets of words."),
+    ),
+)
+REPLICA_GROUPS = Table(
+    "replica/groups",
+    "One row per group of near replicas, largest first.",
+    (
+        Column("group_number", WHOLE, "Rank of the group, from 1."),
+        Column("replica_group_id", WHOLE, "Stable id of the group."),
+        Column("documents", WHOLE, "Documents."),
+        Column("hosts", WHOLE, "Different host names."),
+        Column("sites", WHOLE, "Different sites."),
+        Column("weakest_cosine", SHARE, "Smallest cosine of a member to the medoid."),
+        Column("mean_cosine", SHARE, "Mean cosine to the medoid."),
+        Column("centre_page_id", WHOLE, "The medoid."),
+        Column("centre_url", TEXT, "URL of the medoid."),
+    ),
+)
+
+CLASSES = Table(
+    "classes/clusters",
+    "What kind of cluster each style cluster is.",
+    (
+        Column("style_cluster_id", WHOLE, "The cluster."),
+        Column("class", TEXT, "mirror, copy, link farm or template."),
+        Column("same_text", REAL, "Share of the pages whose text is also on another host of the cluster."),
+        Column("same_path", REAL, "Share of those that have the same path there."),
+        Column("inner_links", REAL, "Mean share of the linked hosts that belong to the cluster."),
+    ),
+)
+
+LANGUAGE_PAGES = Table(
+    "language/pages",
+    "One row per page: how its text reads to the language model.",
+    (
+        URL,
+        DOC_ID,
+        PAGE_ID,
+        Column("host", TEXT, "Host name.", required=False),
+        Column("site", TEXT, "Site.", required=False),
+        Column("judged_words", WHOLE, "Words of the judged text, without numbers and marks."),
+        Column(
+            "fake_probability", SHARE, "Probability that a machine made the text; null if not judged.", required=False
+        ),
+        Column("verdict", TEXT, "fake, natural, too short, unknown language or not judged."),
+        Column("fake_kind", TEXT, "The kind of generator it resembles most.", required=False),
+        Column("perplexity3", SHARE, "Perplexity under the model of order 3.", required=False),
+        Column("perplexity4", SHARE, "Perplexity under the model of order 4.", required=False),
+        Column("relative_entropy3", SHARE, "Mean relative-entropy penalty of order 3.", required=False),
+        Column("relative_entropy4", SHARE, "Mean relative-entropy penalty of order 4.", required=False),
+        Column("known_histories3", SHARE, "Share of the histories of order 3 that the model knows."),
+        Column("known_histories4", SHARE, "Share of the histories of order 4 that the model knows."),
+        Column("known_words", SHARE, "Share of the words that the model knows."),
+        Column("reasons", pa.list_(TEXT), "Why, most important first."),
+        Column("is_cut", FLAG, "Whether only the beginning of the text was judged."),
+    ),
+    in_parts=True,
+)
+
+SITE_PAGES = Table(
+    "sites/pages",
+    "One row per page: its tags, and what judging its site needs.",
+    (
+        PAGE_ID,
+        Column("tag_count", pa.int32(), "Tags of the page."),
+        Column("tags", pa.large_binary(), "The first tags, packed (samehand.kernels.tags)."),
+        Column("words", pa.int32(), "Words of the visible text."),
+        Column("text_sketch", pa.binary(256), "The 64 smallest hashes of its pairs of neighbouring words."),
+        Column("title", TEXT, "Title."),
+        Column("title_key", HASH, "Hash of the title without the site's own name; 0 for none."),
+        Column("own_name", FLAG, "Whether the text spells out the site's own name."),
+        Column("starts_with_domain", FLAG, "Whether the text begins with the site's own name."),
+        Column("domain_prefix", pa.uint32(), "Hash of the first letters of the site's name."),
+        Column("links", pa.int32(), "Links."),
+        Column("query_links", pa.int32(), "Links that carry a query."),
+        Column("targets", _list(HASH), "Hashes of the hosts it links to most."),
+        Column("target_links", _list(pa.int32()), "Links to each of them."),
+        Column("redirect_target", HASH, "Hash of the host that the page only leads on to; 0 for none."),
+        Column("placeholder_kind", TEXT, "What kind of placeholder the page is; empty for none."),
+        MARKUP_FLAGS,
+    ),
+    in_parts=True,
+)
+_VERDICT = Column("verdict", TEXT, "parked, ok or unknown.")
+_REASON = Column("reason", TEXT, "Why.")
+SITES = Table(
+    "sites/sites",
+    "One row per site and provider.",
+    (
+        Column("site", TEXT, "The site."),
+        Column("provider", TEXT, "Registered domain of its name servers; empty if they are not known."),
+        PAGE_ID,
+        Column("url", TEXT, "URL of the home page."),
+        Column("title", TEXT, "Title of the home page."),
+        Column("site_cluster_id", WHOLE, "Its cluster of sites; null for placeholders.", required=False),
+        Column("distance", REAL, "Distance to the medoid of the cluster.", required=False),
+        _VERDICT,
+        _REASON,
+        Column("placeholder_kind", TEXT, "What kind of placeholder the home page is; empty for none."),
+        Column("words", WHOLE, "Words of the visible text."),
+        Column("links", WHOLE, "Links."),
+        Column("style_verdict", TEXT, "What the size of its style cluster alone would say (the paper's rival)."),
+    ),
+)
+SITE_CLUSTERS = Table(
+    "sites/clusters",
+    "Clusters of home pages by structure, within a provider.",
+    (
+        Column("site_cluster_id", WHOLE, "Stable id of the cluster."),
+        Column("provider", TEXT, "The provider."),
+        Column("sites", WHOLE, "Sites."),
+        Column("mean_distance", REAL, "Mean distance to the medoid."),
+        Column("radius", REAL, "Largest distance to the medoid."),
+        Column("same_text_share", REAL, "Share of the sites that show the same text.", required=False),
+        Column("own_words", REAL, "Words that only one site shows, on average.", required=False),
+        Column("prose", REAL, "Share of sites with running text.", required=False),
+        Column("same_title", REAL, "Share of sites with the same title.", required=False),
+        Column("shared_targets", REAL, "Share of sites that link to the same hosts.", required=False),
+        Column("own_name", REAL, "Share of sites whose text repeats their own name.", required=False),
+        Column("score", WHOLE, "Points of evidence."),
+        _VERDICT,
+        _REASON,
+        Column("centre_url", TEXT, "URL of the medoid."),
+    ),
+)
+PROVIDERS = Table(
+    "sites/providers",
+    "One row per provider of name servers.",
+    (
+        Column("provider", TEXT, "Registered domain of the name servers."),
+        Column("sites", WHOLE, "Sites."),
+        Column("parked_sites", WHOLE, "Parked sites."),
+        Column("ok_sites", WHOLE, "Sites that are fine."),
+        Column("unknown_sites", WHOLE, "Sites without a verdict."),
+        Column("placeholder_sites", WHOLE, "Sites whose home page says nothing."),
+        Column("clusters", WHOLE, "Clusters of sites."),
+        Column("parked_clusters", WHOLE, "Parked clusters."),
+        Column("parked_share", REAL, "Share of parked sites."),
+        Column("average_radius", REAL, "Average radius of the clusters (the paper's R̂)."),
+        _VERDICT,
+        _REASON,
+        Column("nameservers", _list(TEXT), "Name servers."),
+    ),
+)
+NAMESERVERS = Table(
+    "sites/nameservers",
+    "Name servers of the sites, as given or as asked for.",
+    (
+        Column("domain", pa.large_string(), "Registered domain.", required=False),
+        Column("ns", pa.large_string(), "Name of a name server.", required=False),
+    ),
+)
+SITE_LABELS = Table(
+    "sites/labels",
+    "Labels by hand, and the labels that follow from them.",
+    (
+        PAGE_ID,
+        Column("label", TEXT, "The label.", required=False),
+        Column("how", TEXT, "asked, identical or by group.", required=False),
+        Column("site", TEXT, "The site.", required=False),
+        Column("url", TEXT, "URL of the home page.", required=False),
+    ),
+)
+
+TABLES = tuple(value for value in list(globals().values()) if isinstance(value, Table))
+"""All tables, in the order of their definition."""
+
+FILES = {
+    "run.json": "Settings, versions, inputs with digests, counts and times of each stage.",
+    "key": "The secret key, if there is one, readable by its owner alone.",
+    "lock": "Held by the process that writes.",
+    "done": "What is done: a record for each part and each method, with the digest of what it was made from.",
+    "stdin": "Standard input, if the run was made from it.",
+    "style/sketches": "Fingerprints cut to 8 bits a dimension, as arrays that are mapped; made anew if lost.",
+    "style/spark": "Scratch files of grouping on Spark; removed at the end.",
+    "replica/lexicon.parquet": "The lexicon of the near replicas.",
+    "language/model.lm": "The language model.",
+    "language/model.detector": "The detector that belongs to the model.",
+    "sites/dns.jsonl": "What DNS answered, one line per domain.",
+    "sites/labels.csv": "Answers to `samehand label`, one line each.",
+}
+"""Everything else in the run folder."""
+SKETCHES, SPARK_SCRATCH, LEXICON, MODEL, DETECTOR = (
+    "style/sketches",
+    "style/spark",
+    "replica/lexicon.parquet",
+    "language/model.lm",
+    "language/model.detector",
+)
+DNS_CACHE, LABEL_ANSWERS = "sites/dns.jsonl", "sites/labels.csv"
