@@ -9,7 +9,7 @@ from samehand.base.settings import Settings
 from samehand.engine.local import LocalEngine
 from samehand.engine.pipeline import Engine, run_add, run_scan
 from samehand.engine.tasks import Progress, Tell
-from samehand.sources import find_sources, plan_units, read_unit
+from samehand.sources import find_sources, read_sources
 from samehand.store.folder import RunFolder
 
 
@@ -77,8 +77,7 @@ def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, bytes]] | Non
     sources, unreadable = find_sources([path], profile=settings.profile)
     if unreadable or sources[0].kind == "html":
         return None
-    units = plan_units(sources, settings.split_bytes)
-    items = (item for unit in units for item in read_unit(unit, settings))
+    items = read_sources(sources, settings)
     return ((item.url, item.content) for item in items if isinstance(item, Page))
 
 

@@ -218,16 +218,16 @@ class Run:
         if part.is_file():
             kept: bytes = pq.read_table(part, filters=[("page_id", "=", page_id)]).column("content")[0].as_py()
             return kept
-        place = self.pages(["warc_filename", "warc_record_offset"]).slice(row, 1).to_pylist()[0]
-        source = self._source_of(place["warc_filename"])
-        return read_page(source, place["warc_filename"], place["warc_record_offset"], self.settings).content
+        place = self.pages(["source_path", "warc_record_offset"]).slice(row, 1).to_pylist()[0]
+        source = self._source_of(place["source_path"])
+        return read_page(source, place["source_path"], place["warc_record_offset"], self.settings).content
 
-    def _source_of(self, warc_filename: str) -> Source:
+    def _source_of(self, source_path: str) -> Source:
         sources = [Source.from_dict(stored) for stored in self.manifest["inputs"]]
         # A page's place begins with its input's name; what follows is a member, a file or the number of a message.
-        named = [source for source in sources if warc_filename.startswith(source.name.rstrip("/"))]
+        named = [source for source in sources if source_path.startswith(source.name.rstrip("/"))]
         if not named:
-            raise UsageError(f"{warc_filename} is none of the inputs of {self.folder.path}.")
+            raise UsageError(f"{source_path} is none of the inputs of {self.folder.path}.")
         return max(named, key=lambda source: len(source.name))
 
     def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> pa.Table:

@@ -28,7 +28,7 @@ from samehand.methods.replica.summary import group_replicas
 from samehand.methods.style.clusters import Grouped, write_grouped
 from samehand.methods.style.growth import remember_members, write_growth
 from samehand.methods.style.sketches import probe_plan
-from samehand.sources import Source, Unit, find_sources, plan_units
+from samehand.sources import FORMATS, Source, Unit, find_sources, plan_units
 from samehand.store.folder import FORMAT, RunFolder, digest_facts
 
 _MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
@@ -86,8 +86,10 @@ def run_scan(
         counts = _count_parts(folder, plan.unreadable, failures)
         if not counts["pages"]:
             looked = len(plan.sources) + len(plan.unreadable)
-            wanted = "mail" if settings.profile == "mail" else "WARC, WACZ or ARC files, folders of HTML, JSONL"
-            raise InputError(f"No page was found in {looked} inputs: {_describe(counts['reasons'])}. Give {wanted}.")
+            found_instead = _describe(counts["reasons"] | counts["skipped"])
+            raise InputError(
+                f"No page was found in {looked} inputs: {found_instead}. Give {FORMATS[settings.profile]}."
+            )
         _group_all(folder, signals, settings, engine, tell)
         _finish(folder, counts, failures)
     return folder
@@ -112,9 +114,9 @@ def run_add(
         units = [*_units_of(folder, manifest, settings), *_new_units(manifest, found)]
         known = {source["path"] for source in manifest["inputs"]}
         manifest["inputs"] += [source.as_dict() for source in found.sources if source.path not in known]
-        said = {reject["warc_filename"] for reject in manifest["unreadable"]}
+        said = {reject["source_path"] for reject in manifest["unreadable"]}
         manifest["unreadable"] += [
-            dataclasses.asdict(reject) for reject in found.unreadable if reject.warc_filename not in said
+            dataclasses.asdict(reject) for reject in found.unreadable if reject.source_path not in said
         ]
         folder.save_manifest({**manifest, "units": len(units), "state": "reading"})
         signals = [signal for signal in SIGNALS if signal == "style" or folder.marker(signal)]
@@ -266,9 +268,10 @@ def _misfits(folder: RunFolder, units: Sequence[Unit], failures: dict[int, TaskO
 
 
 def _count_parts(folder: RunFolder, unreadable: Sequence[Reject], failures: Sequence[TaskOutcome]) -> dict[str, Any]:
-    """Sums over all markers: what was read, what was rejected and why."""
+    """Sums over all markers: what was read, what was rejected or skipped, and why."""
     reasons = Counter(reject.reason for reject in unreadable)
-    pages = content_bytes = 0
+    skipped: Counter[str] = Counter()
+    pages = without_url = content_bytes = 0
     damaged = len(unreadable) + len(failures)
     seconds = 0.0
     for path in sorted((folder.path / "done").glob(f"{PAGES}-*.json")):
@@ -276,14 +279,18 @@ def _count_parts(folder: RunFolder, unreadable: Sequence[Reject], failures: Sequ
         if facts is None:
             continue
         reasons.update(facts["reasons"])
+        skipped.update(facts["skipped"])
         pages += facts["pages"]
+        without_url += facts["without_url"]
         content_bytes += facts["content_bytes"]
         damaged += facts["damaged"]
         seconds += facts["seconds"]
     return {
         "pages": pages,
+        "without_url": without_url,
         "rejects": reasons.total(),
         "reasons": dict(sorted(reasons.items())),
+        "skipped": dict(sorted(skipped.items())),
         "damaged": damaged,
         "content_bytes": content_bytes,
         "worker_seconds": round(seconds, 3),

@@ -14,7 +14,16 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from samehand.base.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA, Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.base.page import (
+    CONTENT_FIELD,
+    PAGE_SCHEMA,
+    REJECT_SCHEMA,
+    Outcome,
+    Page,
+    Reject,
+    pages_to_batch,
+    rejects_to_batch,
+)
 from samehand.base.settings import Settings
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.registry import SIGNALS
@@ -93,10 +102,11 @@ def process_task(folder: RunFolder, task: Task, settings: Settings, tell: Tell) 
     began = time.perf_counter()
     unit = task.unit
     reading = read_unit(unit, settings)
+    skipped: Counter[str] = Counter()
     # Signals and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
     with _PartWriter(folder, task, settings) as parts, ThreadPoolExecutor(1) as behind:
         written = behind.submit(_nothing)
-        for pages, rejects in _batched(reading):
+        for pages, rejects in _batched(reading, skipped):
             written.result()
             tell(parts.progress())
             written = behind.submit(parts.write, pages, rejects)
@@ -105,7 +115,9 @@ def process_task(folder: RunFolder, task: Task, settings: Settings, tell: Tell) 
         "unit": unit.as_dict(),
         "settings": settings.digest("read"),
         "pages": parts.pages,
+        "without_url": parts.without_url,
         "reasons": dict(sorted(parts.reasons.items())),
+        "skipped": dict(sorted(skipped.items())),
         "damaged": parts.damaged,
         "content_bytes": parts.content_bytes,
         "first": reading.first,
@@ -141,7 +153,7 @@ class _PartWriter:
             table: TableWriter(folder.part_path(table, self._unit.number), schema) for table, schema in schemas.items()
         }
         self._open = contextlib.ExitStack()
-        self.pages = self.damaged = self.content_bytes = 0
+        self.pages = self.without_url = self.damaged = self.content_bytes = 0
         self.reasons: Counter[str] = Counter()
         self._position = self._unit.start
 
@@ -167,6 +179,7 @@ class _PartWriter:
         for table, rows in tables.items():
             self._writers[table].write_table(pa.Table.from_batches([rows]))
         self.pages += len(pages)
+        self.without_url += sum(not page.url for page in pages)
         self.content_bytes += sum(len(page.content) for page in pages)
         self.reasons.update(reject.reason for reject in rejects)
         self.damaged += sum(reject.damaged for reject in rejects)
@@ -182,8 +195,11 @@ class _PartWriter:
         )
 
 
-def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], list[Reject]]]:
-    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run."""
+def _batched(reading: Iterable[Outcome], skipped: Counter[str]) -> Iterator[tuple[list[Page], list[Reject]]]:
+    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run.
+
+    Skips are counted in `skipped`.
+    """
     pages: list[Page] = []
     rejects: list[Reject] = []
     size = 0
@@ -191,8 +207,10 @@ def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], lis
         if isinstance(item, Page):
             pages.append(item)
             size += len(item.content)
-        else:
+        elif isinstance(item, Reject):
             rejects.append(item)
+        else:
+            skipped[item.reason] += 1
         if len(pages) >= BATCH_PAGES or size >= BATCH_BYTES or len(rejects) >= 8 * BATCH_PAGES:
             yield pages, rejects
             pages, rejects, size = [], [], 0
