@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.page import Page
 from samehand.base.settings import Settings
 from samehand.html import visible_text
-from samehand.sources.mail.messages import Mail, read_stream
+from samehand.sources.mail.messages import read_stream
 
 SPAM, HAM = ("spam-1", "spam-2"), ("easy-ham-1", "easy-ham-2", "hard-ham-1")
 _WORD = re.compile(r"[^\W_]+")
@@ -46,7 +47,7 @@ def mail_text(raw: bytes) -> bytes:
     """Subject and body of a mail as UTF-8; nothing of what is no mail. Every file of the corpus is one message."""
     message = raw.partition(b"\n")[2] if raw.startswith(b"From ") else raw
     items = list(read_stream(io.BytesIO(message), "mail", Settings()))
-    return items[0].text if items and isinstance(items[0], Mail) else b""
+    return items[0].content if items and isinstance(items[0], Page) else b""
 
 
 def reuters(data: Path) -> list[bytes]:

@@ -67,8 +67,17 @@ def test_plain_hosts_are_what_the_standard_says(labels: list[str], rest: str) ->
 def test_page_batch_has_ids_hosts_and_content() -> None:
     when = datetime(2026, 1, 2, tzinfo=UTC)
     pages = [
-        Page("http://a.example/", b"<p>", "x.warc.gz", 17, fetch_time=when, fetch_status=200, content_digest="GIVEN"),
-        Page("", b"", "x.warc.gz", 99),
+        Page(
+            "http://a.example/",
+            b"<p>",
+            "x.warc.gz",
+            17,
+            fetch_time=when,
+            fetch_status=200,
+            content_digest="GIVEN",
+            warc_filename="x.warc.gz",
+        ),
+        Page("", b"", "x.jsonl", 99, doc_id="7"),
     ]
     batch = pages_to_batch(pages, 40)
     assert batch.schema == PAGE_SCHEMA.append(CONTENT_FIELD)
@@ -76,7 +85,11 @@ def test_page_batch_has_ids_hosts_and_content() -> None:
     assert (first["page_id"], second["page_id"]) == (40, 41)
     assert (first["content"], first["content_length"], first["content_digest"]) == (b"<p>", 3, "GIVEN")
     assert (first["fetch_time"], first["url_host_private_domain"]) == (when, "a.example")
-    assert (second["url"], second["url_kind"]) == ("x.warc.gz#99", "missing")
+    assert (second["url"], second["url_kind"]) == ("x.jsonl#99", "missing")
+    assert [(row["source_path"], row["warc_filename"], row["doc_id"]) for row in (first, second)] == [
+        ("x.warc.gz", "x.warc.gz", None),
+        ("x.jsonl", None, "7"),
+    ]
     assert second["content_digest"] == digest_of(b"") == "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 
 
@@ -87,4 +100,5 @@ def test_no_pages_and_no_rejects_are_batches_too() -> None:
 
 def test_reject_batch() -> None:
     row = rejects_to_batch([Reject("x.warc", 5, "not_html", bytes=7, damaged=True)]).to_pylist()[0]
-    assert (row["reason"], row["warc_record_offset"], row["bytes"], row["damaged"]) == ("not_html", 5, 7, True)
+    assert (row["reason"], row["bytes"], row["damaged"]) == ("not_html", 7, True)
+    assert (row["source_path"], row["warc_record_offset"]) == ("x.warc", 5)

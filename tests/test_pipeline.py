@@ -65,11 +65,12 @@ def test_demo_rank_puts_hands_of_many_domains_first(demo: DemoFiles, demo_run: s
     assert scores == sorted(scores, reverse=True)
 
 
-def test_every_record_ends_as_a_page_or_a_reject(demo: DemoFiles, demo_run: samehand.Run) -> None:
+def test_every_record_ends_as_a_page_a_reject_or_a_skip(demo: DemoFiles, demo_run: samehand.Run) -> None:
     with demo.crawl.open("rb") as handle:
         records = sum(1 for _ in ArchiveIterator(handle))
     read = demo_run.manifest["stages"]["read"]
-    assert read["pages"] + read["rejects"] == records
+    assert read["pages"] + read["rejects"] + sum(read["skipped"].values()) == records
+    assert set(read["skipped"]) == {"request", "warcinfo"}
     assert demo_run.pages().num_rows == read["pages"]
     assert demo_run.rejects().num_rows == read["rejects"]
     assert Counter(demo_run.rejects().column("reason").to_pylist()) == read["reasons"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from samehand.base.errors import InputError
-from samehand.base.page import Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.base.page import Page, Reject, Skip, pages_to_batch, rejects_to_batch
 from samehand.base.settings import Settings
 from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
 
@@ -51,7 +51,7 @@ def test_a_mirror_as_wget_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     source = source_of("mirror/")
     assert (source.kind, source.size) == ("folder", 0)
-    found = {outcome.warc_filename: outcome for outcome in outcomes_of(source)}
+    found = {outcome.source_path: outcome for outcome in outcomes_of(source)}
     assert list(found) == ["mirror/" + name for name in sorted(files)]
     pages = {name: page for name, page in found.items() if isinstance(page, Page)}
     assert {name: page.url for name, page in pages.items()} == {
@@ -63,12 +63,13 @@ def test_a_mirror_as_wget_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "mirror/top.html": "",
     }
     assert pages["mirror/other.example/utf16.html"].content == b"<html>wide"
+    assert {(page.warc_filename, page.doc_id) for page in pages.values()} == {(None, None)}
     reasons = {name: reject.reason for name, reject in found.items() if isinstance(reject, Reject)}
     assert reasons.pop("mirror/example.org/empty.html") == "empty_body"
     assert set(reasons.values()) == {"not_html"}
     assert "archive" in found["mirror/crawl.warc"].detail
     for page in pages.values():
-        assert read_page(source, page.warc_filename, page.warc_record_offset, SETTINGS) == page
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
 
 
 def test_links_are_never_followed(tmp_path: Path) -> None:
@@ -81,8 +82,8 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
     source = source_of(folder)
     outcomes = outcomes_of(source)
     assert [item.content for item in outcomes if isinstance(item, Page)] == [b"<html>public"]
-    links = [item for item in outcomes if isinstance(item, Reject)]
-    assert [(item.reason, item.damaged) for item in links] == [("symlink", False)] * 4
+    names = [f"{source.name}/{name}" for name in ("gone.html", "host/file.html", "host/loop", "host/out")]
+    assert [item for item in outcomes if not isinstance(item, Page)] == [Skip(name, 0, "symlink") for name in names]
     for name in ("host/out/page.html", "host/file.html", "../secret/page.html", "host/loop/host/page.html"):
         with pytest.raises(InputError):
             read_page(source, f"{source.name}/{name}", 0, SETTINGS)
@@ -133,7 +134,7 @@ def test_names_that_are_not_unicode(tmp_path: Path) -> None:
     assert pages_to_batch(pages, 0).num_rows == 2
     assert rejects_to_batch([outcome for outcome in outcomes if isinstance(outcome, Reject)]).num_rows == 1
     for page in pages:
-        assert read_page(source, page.warc_filename, 0, SETTINGS) == page
+        assert read_page(source, page.source_path, 0, SETTINGS) == page
     assert Source.from_dict(source.as_dict()) == source
 
 
@@ -143,8 +144,8 @@ def test_a_source_whose_own_name_is_not_unicode(tmp_path: Path) -> None:
         file.write(b"<html>")
     source = source_of(os.fsdecode(path))
     (page,) = outcomes_of(source)
-    assert page.warc_filename.endswith("/\ufffd.html")
-    assert read_page(source, page.warc_filename, 0, SETTINGS) == page
+    assert page.source_path.endswith("/\ufffd.html")
+    assert read_page(source, page.source_path, 0, SETTINGS) == page
 
 
 def test_folders_are_split_by_entries_and_walked_in_order(tmp_path: Path) -> None:

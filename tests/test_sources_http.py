@@ -338,4 +338,4 @@ def test_details_are_short_and_valid() -> None:
     assert isinstance(outcome, Reject)
     assert len(outcome.detail) <= 200
     assert outcome.detail.encode()
-    assert (outcome.warc_filename, outcome.warc_record_offset, outcome.bytes) == ("x.warc", 7, 8)
+    assert (outcome.source_path, outcome.warc_record_offset, outcome.bytes) == ("x.warc", 7, 8)

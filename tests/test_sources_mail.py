@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from samehand.base.page import Reject, rejects_to_batch
+from samehand.base.errors import InputError
+from samehand.base.page import Outcome, Page, Reject, Skip, rejects_to_batch
 from samehand.base.settings import Settings
+from samehand.sources import find_sources, plan_units, read_page, read_unit
 from samehand.sources.http.charset import _LABELS
-from samehand.sources.mail import messages as mail
 from samehand.sources.mail import mime
-from samehand.sources.mail.messages import Mail, read_mailbox, read_stream
+from samehand.sources.mail.messages import read_mailbox, read_stream
 from samehand.sources.mail.mime import MAX_DEPTH, MAX_ENCODED_WORDS, MAX_HEAD_BYTES, MAX_PARTS, Message, read_message
 
 SETTINGS = Settings()
@@ -30,17 +31,17 @@ def html_to_text(html: bytes) -> str:
     return html.decode().replace("<p>", "").replace("</p>", "\n")
 
 
-def outcomes(path: Path, settings: Settings = SETTINGS) -> list[Mail | Reject]:
+def outcomes(path: Path, settings: Settings = SETTINGS) -> list[Outcome]:
     return list(read_mailbox(str(path), path.name, settings, html_to_text=html_to_text))
 
 
-def streamed(data: bytes, settings: Settings = SETTINGS) -> list[Mail | Reject]:
+def streamed(data: bytes, settings: Settings = SETTINGS) -> list[Outcome]:
     return list(read_stream(io.BytesIO(data), "-", settings, html_to_text=html_to_text))
 
 
-def one_mail(data: bytes) -> Mail:
+def one_mail(data: bytes) -> Page:
     (found,) = streamed(data)
-    assert isinstance(found, Mail)
+    assert isinstance(found, Page)
     return found
 
 
@@ -48,8 +49,9 @@ def read(data: bytes) -> Message:
     return read_message(data, html_to_text)
 
 
-def texts(found: list[Mail | Reject]) -> list[tuple[str, bytes]]:
-    return [(each.place, each.text) if isinstance(each, Mail) else (each.warc_filename, b"") for each in found]
+def texts(found: list[Outcome]) -> list[tuple[str, bytes]]:
+    """URL and content, empty for what is no message."""
+    return [(getattr(each, "url", ""), each.content if isinstance(each, Page) else b"") for each in found]
 
 
 def multipart(kind: str, *parts: bytes, boundary: str = "bound") -> bytes:
@@ -65,7 +67,17 @@ def part(text: str, media: str = "text/plain", extra: str = "") -> bytes:
 def test_a_single_message(tmp_path: Path) -> None:
     path = tmp_path / "a.eml"
     path.write_bytes(b"Subject: hello\r\nTo: you\r\n\r\nfirst\r\n\r\nFrom here on it is text\r\n")
-    assert outcomes(path) == [Mail("a.eml", b"hello\nfirst\n\nFrom here on it is text\n", 0, 61)]
+    assert outcomes(path) == [
+        Page(
+            url="a.eml",
+            content=b"hello\nfirst\n\nFrom here on it is text\n",
+            source_path="a.eml",
+            warc_record_offset=0,
+            warc_record_length=61,
+            content_mime_detected="text/plain",
+            content_charset="UTF-8",
+        )
+    ]
     path.write_bytes(ONE + b"\n" + TWO)
     assert [place for place, _ in texts(outcomes(path))] == ["a.eml"]
 
@@ -81,10 +93,8 @@ def test_an_mbox(tmp_path: Path, line_end: bytes) -> None:
         ("inbox#1", b"one\nfirst text\nFrom quoted\n>From twice\n> From not\n\n"),
         ("inbox#2", b"two\nsecond text\n"),
     ]
-    assert [(each.offset, each.size) for each in found if isinstance(each, Mail)] == [
-        (1, len(first)),
-        (1 + len(first), len(data) - 1 - len(first)),
-    ]
+    places = [(each.source_path, each.warc_record_offset, each.warc_record_length) for each in found]
+    assert places == [("inbox", 1, len(first)), ("inbox", 1 + len(first), len(data) - 1 - len(first))]
 
 
 def test_from_without_a_blank_line_before_it_is_text() -> None:
@@ -137,17 +147,38 @@ def test_a_folder_of_files(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe")
     found = outcomes(folder)
     assert texts(found)[-1] == ("corpus/table.json", b"")
-    reasons = {each.warc_filename: each.reason for each in found if isinstance(each, Reject)}
-    assert reasons == {
+    rejects = [each for each in found if isinstance(each, Reject)]
+    assert {each.source_path: each.reason for each in rejects} == {
         "corpus/cmds": "not_mail",
-        "corpus/link.eml": "symlink",
-        "corpus/loop": "symlink",
         "corpus/pipe": "unreadable_file",
         "corpus/table.json": "not_mail",
     }
-    mails = [each.place for each in found if isinstance(each, Mail)]
+    skips = [each for each in found if isinstance(each, Skip)]
+    assert skips == [Skip("corpus/link.eml", 0, "symlink"), Skip("corpus/loop", 0, "symlink")]
+    mails = [each.url for each in found if isinstance(each, Page)]
     assert mails == ["corpus/ham.eml", "corpus/spam/00001.7848dde101aa985090474a91ec93fcf0#1"]
-    assert rejects_to_batch([each for each in found if isinstance(each, Reject)]).num_rows == 5
+    assert rejects_to_batch(rejects).num_rows == 3
+
+
+def test_messages_are_found_again(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "inbox").write_bytes(ONE + b"\nFrom here on\n\n" + TWO)
+    (folder / "a.eml").write_bytes(b"Subject: a\n\n")
+    (source,), _ = find_sources([str(folder)], profile="mail")
+    (unit,) = plan_units([source], 1)
+    pages = [item for item in read_unit(unit, SETTINGS) if isinstance(item, Page)]
+    assert [page.url for page in pages] == [f"{folder}/{name}" for name in ("a.eml", "inbox#1", "inbox#3")]
+    for page in pages:
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
+    for path, offset, why in (
+        (f"{folder}/inbox", len(ONE) + 1, "not_mail"),
+        (f"{folder}/inbox", 5, "nothing starts there"),
+        (f"{folder}/gone", 0, "nothing starts there"),
+        (f"{folder}/../corpus/a.eml", 0, "nothing starts there"),
+    ):
+        with pytest.raises(InputError, match=why):
+            read_page(source, path, offset, SETTINGS)
 
 
 def test_what_the_user_names_may_be_a_link_or_be_missing(tmp_path: Path) -> None:
@@ -207,18 +238,18 @@ def test_a_long_message_is_cut_and_takes_little_memory(filling: bytes) -> None:
     tracemalloc.stop()
     assert most < size / 2
     (cut,) = found
-    assert isinstance(cut, Mail)
-    assert (cut.size, cut.truncated) == (size, "length")
-    assert cut.text.startswith(b"long\nstart ")
-    assert len(cut.text) <= 10_000
+    assert isinstance(cut, Page)
+    assert (cut.warc_record_length, cut.content_truncated) == (size, "length")
+    assert cut.content.startswith(b"long\nstart ")
+    assert len(cut.content) <= 10_000
 
 
 def test_text_that_grows_is_cut_between_letters() -> None:
     data = b"Content-Type: text/plain; charset=iso-8859-1\n\n" + b"\xe9" * 950
     (found,) = streamed(data, Settings(max_page_bytes=1_000))
-    assert isinstance(found, Mail)
-    assert found.truncated == "length"
-    assert found.text.decode() == "\n" + "é" * 499
+    assert isinstance(found, Page)
+    assert found.content_truncated == "length"
+    assert found.content.decode() == "\n" + "é" * 499
 
 
 @pytest.mark.parametrize(
@@ -272,7 +303,7 @@ def test_html_gets_its_charset_from_the_header_or_itself() -> None:
     assert read(labelled).body == "café\n"
     unlabelled = 'Content-Type: text/html\n\n<meta charset="windows-1251"><p>друг</p>'.encode("windows-1251")
     assert "друг" in read(unlabelled).body
-    assert [each.text for each in read_stream(io.BytesIO(labelled), "-", SETTINGS) if isinstance(each, Mail)] == [
+    assert [each.content for each in read_stream(io.BytesIO(labelled), "-", SETTINGS) if isinstance(each, Page)] == [
         "s\ncafé\n".encode()
     ]
 
@@ -345,7 +376,8 @@ def test_a_subject_of_bare_bytes_is_in_the_charset_of_the_text() -> None:
 )
 def test_broken_messages_are_read_and_noted(message: bytes, body: str, note: str) -> None:
     found = one_mail(b"Subject: s\n" + message)
-    assert (found.text.decode(), found.note) == ("s\n" + body, note)
+    assert (found.content.decode(), found.content_truncated) == ("s\n" + body, None)
+    assert ",".join(read(b"Subject: s\n" + message).notes) == note
 
 
 class Counted(bytes):
@@ -415,7 +447,10 @@ def test_attacks_end_within_bounds(name: str, monkeypatch: pytest.MonkeyPatch) -
     assert len(found.subject) <= MAX_HEAD_BYTES
     assert ("over_limits" in found.notes) == (name not in WITHIN_LIMITS)
     (outcome,) = streamed(data)
-    assert isinstance(outcome, Mail) or outcome.reason in ("empty_body", "not_mail")
+    if isinstance(outcome, Page):
+        assert outcome.content_truncated == (None if name in WITHIN_LIMITS else "length")
+    else:
+        assert outcome.reason in ("empty_body", "not_mail")
 
 
 def test_limits_are_reached_but_not_passed() -> None:
@@ -462,14 +497,17 @@ def test_any_bytes_end_as_mail_or_reject(data: bytes) -> None:
     def lenient(html: bytes) -> str:
         return html.decode("utf-8", "replace")
 
-    def check(found: Iterator[Mail | Reject]) -> int:
+    def check(found: Iterator[Outcome]) -> int:
         position = 0
         for each in found:
-            offset, size = (each.offset, each.size) if isinstance(each, Mail) else (each.warc_record_offset, each.bytes)
-            assert offset >= position
-            position = offset + size
-            assert not isinstance(each, Reject) or each.reason in (mail.NOT_MAIL, "empty_body")
-            assert not isinstance(each, Mail) or each.text.decode().strip()
+            assert each.warc_record_offset >= position
+            if isinstance(each, Page):
+                position = each.warc_record_offset + each.warc_record_length
+                assert each.content.decode().strip()
+            else:
+                assert isinstance(each, Reject)
+                position = each.warc_record_offset + each.bytes
+                assert each.reason in ("not_mail", "empty_body")
         return position
 
     assert check(read_stream(io.BytesIO(data), "-", SETTINGS, html_to_text=lenient)) == len(data)

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from samehand.base.errors import UsageError
 from samehand.base.page import Page
 from samehand.base.settings import Settings
-from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_unit
+from samehand.sources import FORMATS, Outcome, Source, Unit, changed_sources, find_sources, plan_units, read_unit
+from samehand.sources.reasons import REASONS
 from test_sources_warc import PACKERS, make_record, outcomes_of, some_records, source_of
 
 SETTINGS = Settings()
@@ -192,12 +193,13 @@ def test_inputs_that_are_no_input_become_rejects(tmp_path: Path, monkeypatch: py
     Path("packed").write_bytes(gzip.compress(b"just words"))
     Path("broken").write_bytes(b"\x1f\x8b\x08\x00 just words")
     Path("zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    Path("stored").write_bytes(b"PK\x03\x04" + make_record() * 3)
     os.mkfifo("pipe")
-    names = ["empty", "folder", "words", "packed", "broken", "zip", "pipe"]
+    names = ["empty", "folder", "words", "packed", "broken", "zip", "stored", "pipe"]
     sources, rejects = find_sources(names)
     assert sources == []
-    assert [reject.warc_filename for reject in rejects] == names
-    assert [reject.reason for reject in rejects] == ["empty_file", "empty_file", *["unknown_format"] * 5]
+    assert [reject.source_path for reject in rejects] == names
+    assert [reject.reason for reject in rejects] == ["empty_file", "empty_file", *["unknown_format"] * 6]
     assert all(reject.damaged for reject in rejects)
 
 
@@ -230,7 +232,7 @@ def test_standard_input_is_copied_and_kept_for_a_resumed_run(tmp_path: Path, mon
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
         (source,), rejects = find_sources(["-", "-"], spool=spool)
         assert (source.name, source.kind, source.path, rejects) == ("-", "warc", str(spool / "stdin"), [])
-        assert {outcome.warc_filename for outcome in outcomes_of(source)} == {"-"}
+        assert {outcome.source_path for outcome in outcomes_of(source)} == {"-"}
         assert os.listdir(spool) == ["stdin"]
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UsageError):
@@ -249,3 +251,92 @@ def test_digests_tell_files_apart(tmp_path: Path) -> None:
     assert len(same[0]) == 32
     assert same[0] == same[1]
     assert len({same[0], *others}) == 5
+
+
+def test_changed_sources_are_named(tmp_path: Path) -> None:
+    records = [make_record(b"http://h%d.example/" % number) for number in range(6)]
+    other = [make_record(b"http://x%d.example/" % number) for number in range(6)]
+    names = ("same", "copied", "replaced", "appended", "shorter", "deleted", "folder now")
+    for name in names:
+        (tmp_path / name).write_bytes(PACKERS["plain"](records))
+    sources, _ = find_sources([str(tmp_path / name) for name in names])
+    assert changed_sources(sources) == []
+    (tmp_path / "new").write_bytes((tmp_path / "copied").read_bytes())
+    (tmp_path / "new").replace(tmp_path / "copied")
+    (tmp_path / "replaced").write_bytes(PACKERS["plain"](other))
+    assert (tmp_path / "replaced").stat().st_size == sources[0].size
+    with (tmp_path / "appended").open("ab") as file:
+        file.write(records[0])
+    os.truncate(tmp_path / "shorter", 100)
+    (tmp_path / "deleted").unlink()
+    (tmp_path / "folder now").unlink()
+    (tmp_path / "folder now").mkdir()
+    assert changed_sources(sources) == [str(tmp_path / name) for name in names[2:]]
+    assert changed_sources([Source.from_dict(source.as_dict()) for source in sources[:3]]) == [sources[2].name]
+    assert changed_sources([Source("s3a://bucket/x", "s3a://bucket/x", "warc", 1, "")]) == []
+
+
+@pytest.mark.parametrize("profile", FORMATS)
+@pytest.mark.parametrize("change", ["content", "new", "deleted", "renamed", "linked", "gone", "nothing"])
+def test_changes_in_folders_are_seen(tmp_path: Path, profile: str, change: str) -> None:
+    folder = tmp_path / "mirror"
+    deep = folder / "host" / "deep"
+    deep.mkdir(parents=True)
+    for name in ("a.html", "b.html"):
+        (deep / name).write_bytes(b"<html>one")
+        os.utime(deep / name, (1, 1))
+    (source,), _ = find_sources([str(folder)], profile=profile)
+    if change == "content":
+        (deep / "a.html").write_bytes(b"<html>two")
+    elif change == "new":
+        (deep / "c.html").write_bytes(b"<html>one")
+    elif change == "deleted":
+        (deep / "a.html").unlink()
+    elif change == "renamed":
+        (deep / "a.html").rename(deep / "c.html")
+    elif change == "linked":
+        (deep / "a.html").unlink()
+        (deep / "a.html").symlink_to("b.html")
+    elif change == "gone":
+        folder.rename(tmp_path / "other")
+    assert changed_sources([source]) == [source.name] * (change != "nothing")
+
+
+def test_changes_are_seen_without_reading_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.html").write_bytes(b"<html>" + bytes(10_000_000))
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "x.html").write_bytes(b"<html>")
+    sources, _ = find_sources([str(tmp_path / "x.html"), str(tmp_path / "mirror")])
+    opened: list[CountedFile] = []
+
+    def counted_open(path: str, mode: str) -> CountedFile:
+        opened.append(CountedFile(path))
+        return opened[-1]
+
+    monkeypatch.setattr("builtins.open", counted_open)
+    assert changed_sources(sources) == []
+    assert [file.name for file in opened] == [sources[0].path]
+    assert opened[0].bytes_read <= 2 << 20
+
+
+class CountedFile(io.FileIO):
+    """A file that counts the bytes that are read."""
+
+    bytes_read = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size) or b""
+        self.bytes_read += len(data)
+        return data
+
+
+def test_formats_name_every_input() -> None:
+    assert FORMATS["web"] == "WARC, ARC, WACZ, Parquet, JSONL, folders of HTML files or HTML files"
+    assert FORMATS["mail"].startswith("mail")
+
+
+def test_reasons_have_names_of_their_own_and_say_what_they_mean() -> None:
+    assert len({reason.name for reason in REASONS}) == len(REASONS)
+    assert all(reason.meaning and not reason.meaning.endswith(".") for reason in REASONS)
+    assert {reason.kind for reason in REASONS} == {"skip", "reject", "damaged"}
+    assert not any(reason.detail for reason in REASONS if reason.kind == "skip")

@@ -57,9 +57,9 @@ def test_jsonl(tmp_path: Path, ending: str) -> None:
     pages = outcomes_of(source)
     assert [page.url for page in pages] == [row["url"] for row in rows] + [""]
     assert [page.content.decode() for page in pages] == [row["html"] for row in rows] + ["<html>c"]
-    assert {page.content_charset for page in pages} == {"UTF-8"}
+    assert {(page.content_charset, page.warc_filename) for page in pages} == {("UTF-8", None)}
     for page in pages:
-        assert read_page(source, page.warc_filename, page.warc_record_offset, SETTINGS) == page
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
     with pytest.raises(InputError):
         read_page(source, source.name, 10**6, SETTINGS)
 
@@ -105,6 +105,39 @@ def test_rows(tmp_path: Path, line: bytes, reason: str) -> None:
     if isinstance(outcomes[1], Reject):
         assert outcomes[1].damaged == (reason in ("bad_json", "missing_column"))
         assert len(outcomes[1].detail) <= 200
+
+
+def test_a_row_without_html_names_the_wanted_and_the_found_columns(tmp_path: Path) -> None:
+    many = {f"column{number}": 1 for number in range(1_000)}
+    outcomes = outcomes_of(jsonl(tmp_path, {"id": 7, "text": "a", "metadata": {}}, {}, many))
+    assert [outcome.detail for outcome in outcomes[:2]] == [
+        "no column html or content; found: id, text, metadata",
+        "no column html or content; found: none",
+    ]
+    assert len(outcomes[2].detail) == 200
+
+
+IDS = [
+    ({"doc_id": "a", "id": "b"}, "a"),
+    ({"id": "b"}, "b"),
+    ({"id": 17}, "17"),
+    ({"doc_id": None, "id": "b"}, None),
+    ({"id": "\ud800 ü"}, "? ü"),
+    ({"id": "x" * 100_000}, "x" * 8192),
+    ({"id": True}, None),
+    ({"id": 1.5}, None),
+    ({"id": ["b"]}, None),
+    ({"metadata": {"id": "b"}}, None),
+]
+
+
+@pytest.mark.parametrize(("columns", "doc_id"), IDS)
+def test_ids_of_jsonl(tmp_path: Path, columns: dict[str, object], doc_id: str | None) -> None:
+    source = jsonl(tmp_path, {**columns, "html": "<p>"})
+    (page,) = outcomes_of(source)
+    assert page.doc_id == doc_id
+    assert read_page(source, source.name, 0, SETTINGS) == page
+    assert pages_to_batch([page], 0).column("doc_id").to_pylist() == [doc_id]
 
 
 @pytest.mark.parametrize("ending", PACKERS)
@@ -162,8 +195,9 @@ def test_parquet(tmp_path: Path, kind: pa.DataType, name: str) -> None:
     pages = [outcome for outcome in outcomes if isinstance(outcome, Page)]
     assert [page.content.decode() for page in pages] == [f"<html>ü{number}" for number in range(count) if number % 10]
     assert set(reasons(outcomes)) == {"", "empty_body"}
+    assert {page.warc_filename for page in pages} == {None}
     for page in pages[::29]:
-        assert read_page(source, page.warc_filename, page.warc_record_offset, SETTINGS) == page
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
     with pytest.raises(InputError):
         read_page(source, source.name, count, SETTINGS)
 
@@ -187,7 +221,11 @@ def test_parquet_that_is_not_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "detail"), [({"url": ["a"] * 9}, "html"), ({"html": [1] * 9}, "html is int64, not text")]
+    ("columns", "detail"),
+    [
+        ({"id": [1] * 9, "text": ["a"] * 9}, "no column html or content; found: id, text"),
+        ({"html": [1] * 9}, "html is int64, not text"),
+    ],
 )
 def test_a_missing_column_is_one_reject_however_often_the_table_is_split(
     tmp_path: Path, columns: dict[str, object], detail: str
@@ -197,6 +235,34 @@ def test_a_missing_column_is_one_reject_however_often_the_table_is_split(
         (outcome,) = outcomes_of(source, split=split)
         assert isinstance(outcome, Reject)
         assert (outcome.reason, outcome.detail, outcome.damaged) == ("missing_column", detail, True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "doc_ids"),
+    [
+        ({"id": ["b", "c"], "doc_id": ["a", None]}, ["a", None]),
+        ({"id": [b"b\xff", b""]}, ["b\ufffd", ""]),
+        ({"id": pa.array([1, None], pa.uint64())}, ["1", None]),
+        ({"id": pa.array(["x", "x"]).dictionary_encode()}, ["x", "x"]),
+        ({"id": ["x" * 100_000, "y"]}, ["x" * 8192, "y"]),
+        ({"id": [1.5, 2.5]}, [None, None]),
+        ({"id": [["a"], ["b"]]}, [None, None]),
+        ({"id": [True, False]}, [None, None]),
+    ],
+)
+def test_ids_of_parquet(tmp_path: Path, columns: dict[str, object], doc_ids: list[str | None]) -> None:
+    source = table(tmp_path, {**columns, "html": ["<p>"] * 2})
+    pages = outcomes_of(source)
+    assert [page.doc_id for page in pages] == doc_ids
+    assert [read_page(source, source.name, row, SETTINGS) for row in range(2)] == pages
+    assert pages_to_batch(pages, 0).column("doc_id").to_pylist() == doc_ids
+
+
+def test_the_first_of_columns_of_one_name_counts(tmp_path: Path) -> None:
+    columns = pa.table([["<p>1"], [2], [1], ["<p>2"]], names=["html", "html", "id", "id"])
+    pq.write_table(columns, tmp_path / "x.parquet")
+    (page,) = outcomes_of(source_of(tmp_path / "y.parquet", (tmp_path / "x.parquet").read_bytes(), "parquet"))
+    assert (page.content, page.doc_id) == (b"<p>1", "1")
 
 
 def test_a_table_without_urls(tmp_path: Path) -> None:

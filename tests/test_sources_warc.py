@@ -1,4 +1,4 @@
-"""WARC, ARC and WACZ: every record ends as one page or one reject, whatever was done to the file."""
+"""WARC, ARC and WACZ: every record ends as one page, one reject or one skip, whatever was done to the file."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from samehand.base.errors import InputError
-from samehand.base.page import Page, Reject
+from samehand.base.page import Page, Reject, Skip
 from samehand.base.settings import Settings
 from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
 from samehand.sources.archive import warc
@@ -126,8 +126,8 @@ def urls(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def shapes(outcomes: Iterable[Outcome]) -> list[tuple[str, str]]:
-    """URL and reason, "" for a page."""
-    return [(item.url, "" if isinstance(item, Page) else item.reason) for item in outcomes]
+    """URL and reason, "" for a page. A skip has no URL."""
+    return [(getattr(item, "url", ""), getattr(item, "reason", "")) for item in outcomes]
 
 
 @pytest.mark.parametrize("packer", PACKERS)
@@ -143,7 +143,7 @@ def test_every_packing_gives_the_same_pages_and_finds_them_again(tmp_path: Path,
     assert [(page.url, page.content) for page in pages] == [(page.url, page.content) for page in plain]
     assert len({page.warc_record_offset for page in pages}) == len(records)
     for page in pages:
-        assert read_page(source, page.warc_filename, page.warc_record_offset, SETTINGS) == page
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
 
 
 def test_offsets_and_lengths_are_those_of_common_crawl(tmp_path: Path) -> None:
@@ -187,6 +187,7 @@ def test_every_field_of_a_page(tmp_path: Path) -> None:
     assert page == Page(
         url="http://a.example/",
         content=b"<html>hello</html>",
+        source_path="x",
         warc_filename="x",
         warc_record_offset=0,
         warc_record_length=len(gzip.compress(record)),
@@ -197,23 +198,26 @@ def test_every_field_of_a_page(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("record_type", "reason"),
-    [
-        (b"warcinfo", "record_type_warcinfo"),
-        (b"request", "record_type_request"),
-        (b"metadata", "record_type_metadata"),
-        (b"revisit", "record_type_revisit"),
-        (b"conversion", "record_type_conversion"),
-        (b"continuation", "record_type_continuation"),
-        (b"spam\xff", "record_type_unknown"),
-        (b"RESPONSE", ""),
-    ],
-)
-def test_record_types(tmp_path: Path, record_type: bytes, reason: str) -> None:
-    (outcome,) = read_bytes(tmp_path, make_record(record_type=record_type))
-    assert shapes([outcome]) == [("http://a.example/", reason)]
-    assert isinstance(outcome, Page) or not outcome.damaged
+SKIPPED = ("warcinfo", "request", "metadata", "revisit", "conversion", "continuation")
+
+
+@pytest.mark.parametrize("record_type", SKIPPED)
+def test_record_types_that_are_no_pages_are_skipped(tmp_path: Path, record_type: str) -> None:
+    record = make_record(record_type=record_type.upper().encode())
+    assert read_bytes(tmp_path, make_record() + record)[1:] == [Skip("x", len(make_record()), record_type)]
+    # One that is cut off says that the file is damaged.
+    (cut,) = read_bytes(tmp_path, record[:-10])
+    assert isinstance(cut, Reject)
+    assert (cut.reason, cut.detail, cut.damaged) == ("truncated_record", record_type, True)
+
+
+def test_unknown_record_types_are_rejects(tmp_path: Path) -> None:
+    for record_type in (b"spam\xff", b"symlink", b"filedesc", b""):
+        (outcome,) = read_bytes(tmp_path, make_record(record_type=record_type))
+        assert isinstance(outcome, Reject)
+        assert (outcome.url, outcome.reason, outcome.damaged) == ("http://a.example/", "unknown_record_type", False)
+        assert outcome.detail == record_type.decode("ascii", "replace")
+    assert urls(read_bytes(tmp_path, make_record(record_type=b"RESPONSE"))) == ["http://a.example/"]
 
 
 def test_resources_are_pages_when_they_are_html(tmp_path: Path) -> None:
@@ -516,12 +520,14 @@ def test_arc(tmp_path: Path, version: int, is_gzip: bool) -> None:
     (source,), _ = find_sources([str(path)])
     assert source.kind == "arc"
     outcomes = outcomes_of(source)
-    assert [reason for _, reason in shapes(outcomes)] == ["record_type_warcinfo", "", "", ""]
+    assert [reason for _, reason in shapes(outcomes)] == ["warcinfo", "", "", ""]
+    assert isinstance(outcomes[0], Skip)
     pages = [outcome for outcome in outcomes if isinstance(outcome, Page)]
+    assert {page.warc_filename for page in pages} == {source.name}
     assert [page.url for page in pages] == [f"http://arc{number}.example/a b" for number in range(3)]
     assert {page.fetch_time for page in pages} == {datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)}
     for page in pages:
-        assert read_page(source, page.warc_filename, page.warc_record_offset, SETTINGS) == page
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
     if version == 1:
         with path.open("rb") as file:
             bodies = [
@@ -566,9 +572,10 @@ def test_wacz(tmp_path: Path, method: int) -> None:
     outcomes = outcomes_of(source)
     assert urls(outcomes) == [f"http://h{number}.example/" for number in range(6)] * 2
     names = [f"{source.name}!/archive/data.warc.gz", f"{source.name}!/archive/more.warc"]
-    assert [page.warc_filename for page in outcomes] == [names[0]] * 6 + [names[1]] * 6
+    assert [page.source_path for page in outcomes] == [names[0]] * 6 + [names[1]] * 6
+    assert [page.warc_filename for page in outcomes] == [page.source_path for page in outcomes]
     for page in outcomes:
-        assert read_page(source, page.warc_filename, page.warc_record_offset, SETTINGS) == page
+        assert read_page(source, page.source_path, page.warc_record_offset, SETTINGS) == page
     with pytest.raises(InputError):
         read_page(source, names[0] + "x", 0, SETTINGS)
 

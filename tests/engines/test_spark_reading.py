@@ -23,6 +23,7 @@ from samehand.store.folder import RunFolder
 
 SETTINGS = Settings(split_bytes=200_000)
 TABLES = ("pages", "rejects", "style/fingerprints")
+NAMES = {"pages": ["source_path", "warc_filename"], "rejects": ["source_path"]}
 
 
 def tasks_of(units: Sequence[Unit]) -> list[Task]:
@@ -128,7 +129,7 @@ def test_a_folder_the_executors_do_not_have_is_said(spark, units, tmp_path) -> N
 
 def without_names(folder: RunFolder, table: str) -> pa.Table:
     tables = (pq.read_table(path) for path in sorted((folder.path / table).iterdir()))
-    return pa.concat_tables(tables).drop_columns(["warc_filename"] if table != "style/fingerprints" else [])
+    return pa.concat_tables(tables).drop_columns(NAMES.get(table, []))
 
 
 @pytest.mark.parametrize("place", ["file://{folder}/crawls", "viewfs://test/crawls"])
@@ -147,7 +148,7 @@ def test_inputs_on_any_file_system(spark, spark_folder, place, demo, units, loca
     assert [outcome.facts and outcome.facts["unit"] for outcome in outcomes] == [unit.as_dict() for unit in remote]
     for table in TABLES:
         assert without_names(folder, table).equals(without_names(local[0], table))
-    names = pq.read_table(folder.part_path("pages", 0), columns=["warc_filename"]).column(0).unique().to_pylist()
+    names = pq.read_table(folder.part_path("pages", 0), columns=["source_path"]).column(0).unique().to_pylist()
     assert names == [sources[0].name]
     assert folder.marker("pages-000000") == outcomes[0].facts
 

@@ -71,7 +71,7 @@ class RunPages(PageList):
 
     def page(self, row: int) -> Page:
         """A page with its content."""
-        return Page(url=self.url(row), content=self.content(row), warc_filename="", warc_record_offset=0)
+        return Page(url=self.url(row), content=self.content(row), source_path="", warc_record_offset=0)
 
     def content(self, row: int) -> bytes:
         """The bytes of a page, out of the run folder if it keeps pages, else out of the input they came from."""
@@ -81,8 +81,8 @@ class RunPages(PageList):
             kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
             return kept
         stored = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
-        source = self._source_of(stored["warc_filename"])
-        found = read_page(source, stored["warc_filename"], stored["warc_record_offset"], self._settings)
+        source = self._source_of(stored["source_path"])
+        found = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings)
         if (found.content_digest or stored["content_digest"]) != stored["content_digest"]:
             raise InputError(f"{source.name} changed since the scan: put it back, or scan again.")
         return found.content

@@ -1,4 +1,4 @@
-"""Page and Reject: what every record that is read ends as, their Arrow schemas, and URL to host and domains.
+"""Page, Reject and Skip: what every record that is read becomes. Their Arrow schemas, and the domains of a URL.
 
 Columns that Common Crawl's columnar index has carry its names, so that its queries work on a run folder.
 """
@@ -21,11 +21,16 @@ MISSING_URL, BROKEN_URL, IP_URL, DOMAIN_URL, SUFFIX_URL = "missing", "broken", "
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
-    """One HTML page and where it came from: (`warc_filename`, `warc_record_offset`) finds its bytes again."""
+    """One HTML page. (`source_path`, `warc_record_offset`) is the place where its bytes are found again.
+
+    `source_path` is the file as the user named it, with the member or the file below it where the input is a WACZ or a
+    folder. `warc_filename` is the same for records of WARC, ARC and WACZ, and None for all others. `doc_id` is the
+    user's own name for the page.
+    """
 
     url: str
     content: bytes
-    warc_filename: str
+    source_path: str
     warc_record_offset: int
     warc_record_length: int = 0
     fetch_time: datetime | None = None
@@ -34,13 +39,15 @@ class Page:
     content_mime_detected: str = "text/html"
     content_charset: str | None = None
     content_truncated: str | None = None
+    doc_id: str | None = None
+    warc_filename: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Reject:
-    """One record that did not become a page, and why. `damaged` says that the input is broken, not merely no page."""
+    """One record that could have been a page, and why it is none. `damaged` says that the input is broken."""
 
-    warc_filename: str
+    source_path: str
     warc_record_offset: int
     reason: str
     bytes: int = 0
@@ -49,9 +56,22 @@ class Reject:
     damaged: bool = False
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Skip:
+    """One record that is no page by nature, such as a crawler's request. `reason` says what it is."""
+
+    source_path: str
+    warc_record_offset: int
+    reason: str
+
+
+Outcome = Page | Reject | Skip
+
+
 PAGE_SCHEMA = pa.schema(
     [
         pa.field("page_id", pa.int64(), nullable=False),
+        pa.field("doc_id", pa.string()),
         pa.field("url", pa.string(), nullable=False),
         pa.field("url_kind", pa.string(), nullable=False),
         pa.field("url_host_name", pa.string()),
@@ -64,13 +84,14 @@ PAGE_SCHEMA = pa.schema(
         pa.field("content_charset", pa.string()),
         pa.field("content_truncated", pa.string()),
         pa.field("content_length", pa.int64(), nullable=False),
-        pa.field("warc_filename", pa.string(), nullable=False),
+        pa.field("source_path", pa.string(), nullable=False),
+        pa.field("warc_filename", pa.string()),
         pa.field("warc_record_offset", pa.int64(), nullable=False),
         pa.field("warc_record_length", pa.int64(), nullable=False),
     ]
 )
 CONTENT_FIELD = pa.field("content", pa.large_binary(), nullable=False)
-"""The page's bytes: last column of a page batch on its way to the signals, stored only with keep_pages."""
+"""The bytes of a page: the last column of the batches that methods get. It is stored only with keep_pages."""
 
 REJECT_SCHEMA = pa.schema(
     [
@@ -79,18 +100,18 @@ REJECT_SCHEMA = pa.schema(
         pa.field("detail", pa.string(), nullable=False),
         pa.field("damaged", pa.bool_(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
-        pa.field("warc_filename", pa.string(), nullable=False),
+        pa.field("source_path", pa.string(), nullable=False),
         pa.field("warc_record_offset", pa.int64(), nullable=False),
     ]
 )
 
 
 _PLAIN_HOST = re.compile(r"https?://((?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+)(?:[/?#]|\Z)")
-"""A host that every parser reads the same way: small letters, digits, single hyphens, no number for a last label."""
+"""A host that every parser reads alike: lower-case letters, digits and single hyphens, with letters as last label."""
 
 
 class Host(NamedTuple):
-    """What a URL says about where it lives."""
+    """The host and the domains of a URL. `kind` says which of them there are."""
 
     kind: str
     name: str | None = None
@@ -99,7 +120,7 @@ class Host(NamedTuple):
 
 
 def host_of(url: str) -> Host:
-    """Host and domains of `url`, parsed as browsers do (WHATWG). Never raises: `kind` states what is missing."""
+    """Host and domains of `url`, parsed as browsers do (WHATWG). Never raises: `kind` says what is missing."""
     plain = _PLAIN_HOST.match(url)
     if plain:
         return _host_of_name(plain[1])
@@ -131,11 +152,11 @@ def _suffix_lists() -> tuple[PublicSuffixList, PublicSuffixList]:
 
 
 def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:
-    """Arrow form of consecutive pages: PAGE_SCHEMA and their content, ids counted up from `first_page_id`."""
+    """Consecutive pages as an Arrow batch: PAGE_SCHEMA and their content, with ids from `first_page_id` on."""
     hosts = [host_of(page.url) for page in pages]
     columns: dict[str, list[object]] = {
         "page_id": list(range(first_page_id, first_page_id + len(pages))),
-        "url": [page.url or f"{page.warc_filename}#{page.warc_record_offset}" for page in pages],
+        "url": [page.url or f"{page.source_path}#{page.warc_record_offset}" for page in pages],
         "url_kind": [host.kind for host in hosts],
         "url_host_name": [host.name for host in hosts],
         "url_host_registered_domain": [host.registered_domain for host in hosts],
@@ -152,7 +173,7 @@ def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:
 
 
 def rejects_to_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
-    """Arrow form of rejects."""
+    """Rejects as an Arrow batch."""
     arrays = [pa.array([getattr(reject, field.name) for reject in rejects], field.type) for field in REJECT_SCHEMA]
     return pa.record_batch(arrays, schema=REJECT_SCHEMA)
 

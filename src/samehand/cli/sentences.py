@@ -212,7 +212,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "reasons": dict(reasons.most_common()),
         "damaged": sum(marker["damaged"] for marker in markers) + len(manifest["unreadable"]),
         "failures": manifest.get("failures", []),
-        "unreadable": [f"{reject['warc_filename']}: {reject['reason']}" for reject in manifest["unreadable"]],
+        "unreadable": [f"{reject['source_path']}: {reject['reason']}" for reject in manifest["unreadable"]],
         "content_bytes": sum(marker["content_bytes"] for marker in markers),
         "style": manifest["stages"].get("style", {}),
         "growth": manifest.get("growth", {}),

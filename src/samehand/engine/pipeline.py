@@ -23,7 +23,7 @@ from samehand.engine.stored_pages import check_inputs
 from samehand.engine.tasks import TaskOutcome
 from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
-from samehand.sources import Source, Unit, plan_units
+from samehand.sources import FORMATS, Source, Unit, plan_units
 from samehand.store.done import digest_of
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE, READING
@@ -56,8 +56,7 @@ def run_scan(
         looked = len(plan.sources) + len(plan.unreadable)
         reasons = {**counts["skipped"], **counts["rejected"]}
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "there was no record at all"
-        kind = "mail" if settings.profile == "mail" else "WARC, WACZ or ARC files, folders of HTML, JSONL or Parquet"
-        raise InputError(f"No page was found in {looked} inputs: {why}. Give {kind}.")
+        raise InputError(f"No page was found in {looked} inputs: {why}. Give {FORMATS[settings.profile]}.")
     return folder
 
 
@@ -112,7 +111,7 @@ def run_method(
         methods()[name].prepare(folder, settings)
         units = done_units(folder)
         todo = [unit for unit in units if not method_is_done(folder, unit, name, settings)]
-        check_inputs(folder, todo, settings.profile)
+        check_inputs(folder, todo)
         failures = read_all(folder, units, [name], settings, engine, on_progress)
         if failures:
             raise InputError(f"{failures[0].task.unit.source.name} cannot be read again: {failures[0].failure}")

@@ -99,9 +99,10 @@ def count_parts(folder: RunFolder, unreadable: Sequence[Reject], failures: Seque
     for record in folder.done.parts(READ).values():
         rejected.update(record["rejected"])
         skipped.update(record["skipped"])
-        sums.update({name: record[name] for name in ("pages", "content_bytes", "damaged", "seconds")})
+        sums.update({name: record[name] for name in ("pages", "without_url", "content_bytes", "damaged", "seconds")})
     return {
         "pages": sums["pages"],
+        "without_url": sums["without_url"],
         "rejected": dict(sorted(rejected.items())),
         "skipped": dict(sorted(skipped.items())),
         "damaged": sums["damaged"] + len(unreadable) + len(failures),

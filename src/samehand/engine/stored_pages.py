@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from samehand.base.errors import InputError, RunError
-from samehand.sources import Source, Unit, find_sources
+from samehand.sources import Unit
 from samehand.store.folder import RunFolder
 from samehand.store.tables import CONTENT, PAGES
 
@@ -53,13 +53,29 @@ class SamePages:
             raise InputError(f"{self._name} changed since the scan: {_AGAIN}")
 
 
-def check_inputs(folder: RunFolder, units: Iterable[Unit], profile: str) -> None:
+def check_inputs(folder: RunFolder, units: Iterable[Unit]) -> None:
     """The inputs of units that the run folder does not keep are what they were. InputError names those that are not."""
-    sources = {unit.source.path: unit.source for unit in units if not _is_kept(folder, unit)}
-    changed = [source.name for source in sources.values() if not _is_same(source, profile)]
+    changed = changed_sources({unit.source: None for unit in units if not _is_kept(folder, unit)})
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise InputError(f"{', '.join(changed[:3])}{more} changed or went since the scan: {_AGAIN}")
+
+
+def run_texts(folder: RunFolder) -> Iterator[Text]:
+    """The visible text of every page of a run, with its URL."""
+    settings = folder.settings()
+    units = [Unit.from_dict(record["unit"]) for record in folder.done.parts(PAGES.name).values()]
+    check_inputs(folder, units)
+    for unit in units:
+        if _is_kept(folder, unit):
+            for batch in iterate_stored(folder, unit.number):
+                texts = as_binary(*PageBatch(batch, settings).texts).to_pylist()
+                yield from zip(batch.column("url").to_pylist(), texts, strict=True)
+        else:
+            for item in read_unit(unit, settings):
+                if isinstance(item, Page):
+                    texts = PageBatch(pages_to_batch([item], 0), settings).texts
+                    yield item.url, texts[0].tobytes()
 
 
 _AGAIN = "put it back, or scan again. With --keep-pages a run needs its inputs no more."
@@ -67,8 +83,3 @@ _AGAIN = "put it back, or scan again. With --keep-pages a run needs its inputs n
 
 def _is_kept(folder: RunFolder, unit: Unit) -> bool:
     return folder.part_path(CONTENT, unit.number).is_file()
-
-
-def _is_same(source: Source, profile: str) -> bool:
-    found, _ = find_sources([source.path], profile=profile)
-    return [(other.kind, other.size, other.digest) for other in found] == [(source.kind, source.size, source.digest)]

@@ -16,7 +16,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from samehand.base.errors import InputError, RunWriteError, SamehandError
-from samehand.base.page import Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.base.page import Outcome, Page, Reject, pages_to_batch, rejects_to_batch
 from samehand.base.settings import Settings
 from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.stored_pages import SamePages, iterate_stored
@@ -102,7 +102,7 @@ def process_task(folder: RunFolder, task: Task, settings: Settings, on_progress:
     # Methods and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
     with _PartWriter(folder, task, settings) as parts, ThreadPoolExecutor(1) as behind:
         written = behind.submit(_nothing)
-        for pages, rejects in _batched(reading):
+        for pages, rejects in _batched(reading, parts.skipped):
             written.result()
             on_progress(parts.progress())
             written = behind.submit(parts.write, pages, rejects)
@@ -147,8 +147,9 @@ def _record_of(
         "unit": unit.as_dict(),
         "settings": settings.digest("read"),
         "pages": parts.pages,
-        "rejected": dict(sorted(parts.reasons.items())),
-        "skipped": {},
+        "rejected": dict(sorted(parts.rejected.items())),
+        "skipped": dict(sorted(parts.skipped.items())),
+        "without_url": parts.without_url,
         "damaged": parts.damaged,
         "content_bytes": parts.content_bytes,
         "first": reading.first,
@@ -190,8 +191,9 @@ class _PartWriter:
             wanted += [PAGES, REJECTS, CONTENT] if settings.keep_pages else [PAGES, REJECTS]
         self._writers = {table: folder.writer(table, settings, task.unit.number) for table in wanted}
         self._open = contextlib.ExitStack()
-        self.pages = self.damaged = self.content_bytes = 0
-        self.reasons: Counter[str] = Counter()
+        self.pages = self.without_url = self.damaged = self.content_bytes = 0
+        self.rejected: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
         self._position = task.unit.start
 
     @functools.cached_property
@@ -219,8 +221,9 @@ class _PartWriter:
         else:
             self._same.check(batch)
         self.write_rows(batch)
+        self.without_url += sum(not page.url for page in pages)
         self.content_bytes += sum(len(page.content) for page in pages)
-        self.reasons.update(reject.reason for reject in rejects)
+        self.rejected.update(reject.reason for reject in rejects)
         self.damaged += sum(reject.damaged for reject in rejects)
         latest: list[Page | Reject] = [*pages[-1:], *rejects[-1:]]
         self._position = max([self._position, *(item.warc_record_offset for item in latest)])
@@ -242,7 +245,7 @@ class _PartWriter:
         unit = self._task.unit
         share = (self._position - unit.start) / max(1, unit.end - unit.start)
         return Progress(
-            "read", unit.number, self.pages, self.reasons.total(), self.content_bytes, min(max(share, 0.0), 1.0)
+            "read", unit.number, self.pages, self.rejected.total(), self.content_bytes, min(max(share, 0.0), 1.0)
         )
 
 
@@ -253,8 +256,11 @@ def _page_table(method: str) -> Table:
     return table
 
 
-def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], list[Reject]]]:
-    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run."""
+def _batched(reading: Iterable[Outcome], skipped: Counter[str]) -> Iterator[tuple[list[Page], list[Reject]]]:
+    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run.
+
+    Skips are counted in `skipped`.
+    """
     pages: list[Page] = []
     rejects: list[Reject] = []
     size = 0
@@ -262,8 +268,10 @@ def _batched(reading: Iterable[Page | Reject]) -> Iterator[tuple[list[Page], lis
         if isinstance(item, Page):
             pages.append(item)
             size += len(item.content)
-        else:
+        elif isinstance(item, Reject):
             rejects.append(item)
+        else:
+            skipped[item.reason] += 1
         if len(pages) >= BATCH_PAGES or size >= BATCH_BYTES or len(rejects) >= 8 * BATCH_PAGES:
             yield pages, rejects
             pages, rejects, size = [], [], 0

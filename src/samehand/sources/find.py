@@ -1,7 +1,7 @@
-"""From what the user names to sources: globs, lists, standard input, and what kind of input each is.
+"""From what the user names to sources: globs, lists, standard input; which format reads each; and what has changed.
 
-The kind is found from the first bytes, never from the name alone: names lie. The name only decides where the bytes
-leave it open, such as for an HTML file without a tag at its start.
+The format is recognised by the first bytes, since names lie. The name decides only where the bytes leave it open, such
+as for an HTML file without a tag at its start.
 """
 
 import glob
@@ -17,18 +17,15 @@ from typing import BinaryIO, Final
 from samehand.base.errors import UsageError
 from samehand.base.page import Reject
 from samehand.sources.archive.frames import codec_for
-from samehand.sources.archive.heads import ARC, WARC
 from samehand.sources.archive.members import Codec, MemberError
-from samehand.sources.archive.wacz import is_wacz
-from samehand.sources.archive.warc import open_archive
-from samehand.sources.files import HTML_ENDINGS, is_html, top_level
+from samehand.sources.files import walk
+from samehand.sources.formats import recognised
+from samehand.sources.reader import Look, Source, clean_name
 from samehand.sources.reasons import EMPTY_FILE, UNKNOWN_FORMAT, UNREADABLE_FILE, reject, text_of
-from samehand.sources.unit import Source, clean_name
 
 STANDARD_INPUT: Final = "-"
 _LOOK = 64 << 10
 _EDGE = 1 << 20
-_JSON_ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
 
 def find_sources(
@@ -36,9 +33,9 @@ def find_sources(
 ) -> tuple[list[Source], list[Reject]]:
     """The sources that `inputs` name, in that order, each once; and the inputs that cannot be read.
 
-    An input is a file, a folder, a glob pattern, `@file` (a list, one input a line) or `-` (standard input, which is
-    copied to `spool`, since its pages must be found again). What does not exist raises UsageError. With the profile
-    "mail" every input is a mailbox.
+    An input is a file, a folder, a glob pattern, `@file` (a list with one input a line) or `-` (standard input, which
+    is copied to `spool`, since its pages must be found again). An input that does not exist raises UsageError. With the
+    profile "mail" every input is a mailbox.
     """
     sources: list[Source] = []
     rejects: list[Reject] = []
@@ -48,12 +45,33 @@ def find_sources(
         if real in seen:
             continue
         seen.add(real)
-        found = _source_of(name, os.path.abspath(path), profile)
+        found = _source_of(clean_name(name), os.path.abspath(path), profile)
         if isinstance(found, Source):
             sources.append(found)
         else:
             rejects.append(found)
     return sources, rejects
+
+
+def changed_sources(sources: Iterable[Source]) -> list[str]:
+    """Names of the sources that are gone, or are not what they were when they were found. Nothing is read in full.
+
+    Sources on other file systems (such as s3a://) are not looked at, since only an engine can fetch them.
+    """
+    return [source.name for source in sources if os.path.isabs(source.path) and _has_changed(source)]
+
+
+def _has_changed(source: Source) -> bool:
+    try:
+        found = os.stat(source.path)
+        if stat.S_ISDIR(found.st_mode):
+            return source.digest != _digest_of_folder(source.path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size != source.size:
+            return True
+        with open(source.path, "rb") as file:
+            return source.digest != _digest_of_file(file, source.size)
+    except OSError:
+        return True
 
 
 def _paths(inputs: Iterable[str], spool: Path | None, *, in_list: bool = False) -> Iterator[tuple[str, str]]:
@@ -90,7 +108,7 @@ def _lines_of(path: str) -> list[str]:
 
 
 def _spooled(spool: Path | None) -> str:
-    """Standard input as a file. When nothing comes, the copy of an earlier run stays: that run is to be resumed."""
+    """Standard input as a file. If nothing comes, the copy of an earlier run stays, so that the run can be resumed."""
     if spool is None or sys.stdin is None:
         raise UsageError("Standard input cannot be read here: save it to a file, and name that.")
     target = spool / "stdin"
@@ -109,16 +127,11 @@ def _spooled(spool: Path | None) -> str:
     return str(target)
 
 
-def _source_of(given: str, path: str, profile: str) -> Source | Reject:
-    name = clean_name(given)
+def _source_of(name: str, path: str, profile: str) -> Source | Reject:
     try:
         found = os.stat(path)
         if stat.S_ISDIR(found.st_mode):
-            entries = top_level(path)
-            if not entries:
-                return reject(name, 0, reason=EMPTY_FILE, detail="a folder with nothing in it")
-            kind = "mail" if profile == "mail" else "folder"
-            return Source(name, path, kind, 0, _digest(b"\0".join(map(os.fsencode, entries))))
+            return _source_of_folder(name, path, profile)
         if not stat.S_ISREG(found.st_mode):
             return reject(name, 0, reason=UNKNOWN_FORMAT, detail="not a regular file: pipe it in and read it as -")
         return _source_of_file(name, path, found.st_size, profile)
@@ -126,50 +139,31 @@ def _source_of(given: str, path: str, profile: str) -> Source | Reject:
         return reject(name, 0, reason=UNREADABLE_FILE, detail=text_of(error))
 
 
+def _source_of_folder(name: str, path: str, profile: str) -> Source | Reject:
+    if not os.listdir(path):
+        return reject(name, 0, reason=EMPTY_FILE, detail="a folder with nothing in it")
+    reader = recognised(Look(path, is_folder=True), profile)
+    if reader is None:
+        return reject(name, 0, reason=UNKNOWN_FORMAT, detail="a folder")
+    return Source(name, path, reader.kind, 0, _digest_of_folder(path))
+
+
 def _source_of_file(name: str, path: str, size: int, profile: str) -> Source | Reject:
     if size == 0:
         return reject(name, 0, reason=EMPTY_FILE)
     with open(path, "rb") as file:
-        kind = "mail" if profile == "mail" else _kind_of(file, path, size)
-        if kind is None:
-            return reject(name, 0, reason=UNKNOWN_FORMAT, size=size, detail=f"starts with {_start_of(file)!r}")
-        return Source(name, path, kind, size, _digest_of(file, size))
-
-
-def _kind_of(file: BinaryIO, path: str, size: int) -> str | None:
-    """What kind of input a file is; None when it is none."""
-    start = _start_of(file)
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "wacz" if is_wacz(path) else None
-    codec = codec_for(start)
-    text = _first_text(codec(file, size)) if codec else start
-    return _kind_of_text(text, path, is_packed=codec is not None) or _kind_by_search(file, size)
-
-
-def _kind_of_text(text: bytes, path: str, *, is_packed: bool) -> str | None:
-    text = text.lstrip(b"\r\n")
-    if text.startswith(WARC.starts):
-        return "warc"
-    if ARC.is_start(text):
-        return "arc"
-    is_json_name = path.lower().removesuffix(".gz").removesuffix(".zst").endswith(_JSON_ENDINGS)
-    if text.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") or (is_json_name and b"\n{" in text):
-        return "jsonl"
-    if not is_packed and (is_html(text) or path.lower().endswith(HTML_ENDINGS)):
-        return "html"
-    return None
-
-
-def _kind_by_search(file: BinaryIO, size: int) -> str | None:
-    """An archive that is broken at its start is one all the same, if a record is found behind."""
-    part = min(size, _EDGE)
-    return next((form.name for form in (WARC, ARC) if open_archive(file, part, form).find(0) < part), None)
+        start = file.read(_LOOK)
+        codec = codec_for(start)
+        text = _first_text(codec(file, size)) if codec else start
+        look = Look(path, size, start, text.lstrip(b"\r\n"), is_packed=codec is not None)
+        reader = recognised(look, profile)
+        if reader is None:
+            return reject(name, 0, reason=UNKNOWN_FORMAT, size=size, detail=f"starts with {start!r}")
+        return Source(name, path, reader.kind, size, _digest_of_file(file, size))
 
 
 def _first_text(codec: Codec) -> bytes:
-    """What a packed file starts with, as far as it can be unpacked. Empty members do not count."""
+    """The first unpacked bytes of a packed file, as far as it can be unpacked. Empty members do not count."""
     position = 0
     text = b""
     try:
@@ -183,18 +177,19 @@ def _first_text(codec: Codec) -> bytes:
     return text
 
 
-def _start_of(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read(_LOOK)
-
-
-def _digest_of(file: BinaryIO, size: int) -> str:
-    """Cheap for any size: a file that changes does so in its length or, nearly always, near its start or end."""
+def _digest_of_file(file: BinaryIO, size: int) -> str:
+    """Cheap for any size: the length, and the first and the last bytes. Nearly every change shows in one of these."""
     file.seek(0)
     first = file.read(_EDGE)
     file.seek(max(0, size - _EDGE))
-    return _digest(str(size).encode() + b"\0" + first + file.read(_EDGE))
+    return hashlib.sha256(str(size).encode() + b"\0" + first + file.read(_EDGE)).hexdigest()[:32]
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]
+def _digest_of_folder(path: str) -> str:
+    """The names, lengths and times of change of all files. To open every file would be as much work as to read them."""
+    digest = hashlib.sha256()
+    for relative, found in walk(path):
+        if isinstance(found, os.stat_result):
+            stamp = f"{stat.S_IFMT(found.st_mode)} {found.st_size} {found.st_mtime_ns}"
+            digest.update(os.fsencode(relative) + b"\0" + stamp.encode() + b"\0")
+    return digest.hexdigest()[:32]

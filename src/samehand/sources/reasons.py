@@ -1,95 +1,80 @@
-"""Why a record did not become a page.
+"""Why a record did not become a page: one table of all reasons.
 
-Every record that is read ends as exactly one Page or one Reject, and a Reject carries one of these reasons. The
-reasons marked with * say that the input itself is broken (`Reject.damaged`); the others are sound records that are
-merely no page.
-
-    reason                     what happened                                          detail
-    -------------------------  -----------------------------------------------------  ----------------------------
-    record_type_warcinfo       the archive describes itself (in ARC: filedesc://)     -
-    record_type_request        what the crawler asked                                 -
-    record_type_metadata       the crawler's notes                                    -
-    record_type_revisit        "as before", without a body                            -
-    record_type_conversion     a page turned into something else, such as text        -
-    record_type_continuation   the rest of a record that was split                    -
-    record_type_unknown        a record type that the standard does not know          the type
-    http_status                the server did not answer with 2xx                     the status
-    not_html                   declared, or by its first bytes, something else        the media type
-    empty_body                 nothing, or nothing but white space                    -
-    bad_http                   the block of a response is no HTTP message             what is wrong
-    bad_encoding               the body is not packed the way its header says         the coding
-    decompression_bomb         unpacks to more than max_compression_ratio times its size          the coding, or sizes
-    damaged_record *           bytes that cannot be read as a record                  what is wrong
-    truncated_record *         a record that ends early, with no page in what is left what is wrong
-    bad_archive *              a zip file that lies about its members, or is cut off  what is wrong
-    bad_json *                 a line that is no JSON object, or is far too long      what is wrong
-    missing_column *           a table without html (or content)                      the name or its type
-    unreadable_file *          the file system refuses: permission, I/O error, FIFO   the system's message
-    empty_file *               a file or folder with nothing in it                    -
-    unknown_format *           no kind of input that samehand knows                   what was found
-    symlink                    links inside a folder are never followed               -
-    reader_error *             an error in samehand itself while it made the page     exception and text
+A skip is no page by nature. A reject could have been a page. A damaged reject says that the input itself is broken.
 """
 
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
-from samehand.base.page import Reject
-
-HTTP_STATUS: Final = "http_status"
-NOT_HTML: Final = "not_html"
-EMPTY_BODY: Final = "empty_body"
-BAD_HTTP: Final = "bad_http"
-BAD_ENCODING: Final = "bad_encoding"
-DECOMPRESSION_BOMB: Final = "decompression_bomb"
-DAMAGED_RECORD: Final = "damaged_record"
-TRUNCATED_RECORD: Final = "truncated_record"
-BAD_ARCHIVE: Final = "bad_archive"
-BAD_JSON: Final = "bad_json"
-MISSING_COLUMN: Final = "missing_column"
-UNREADABLE_FILE: Final = "unreadable_file"
-EMPTY_FILE: Final = "empty_file"
-UNKNOWN_FORMAT: Final = "unknown_format"
-SYMLINK: Final = "symlink"
-READER_ERROR: Final = "reader_error"
-
-RECORD_TYPES: Final = frozenset({"warcinfo", "request", "metadata", "revisit", "conversion", "continuation"})
-"""Record types that the standard knows and that never hold a page."""
-
-DAMAGED: Final = frozenset(
-    {
-        DAMAGED_RECORD,
-        TRUNCATED_RECORD,
-        BAD_ARCHIVE,
-        BAD_JSON,
-        MISSING_COLUMN,
-        UNREADABLE_FILE,
-        EMPTY_FILE,
-        UNKNOWN_FORMAT,
-        READER_ERROR,
-    }
-)
+from samehand.base.page import Reject, Skip
 
 MAX_DETAIL = 200
 
 
-def record_type_reason(record_type: str) -> str:
-    """Reason for a record whose type never holds a page."""
-    return f"record_type_{record_type if record_type in RECORD_TYPES else 'unknown'}"
+class Reason(NamedTuple):
+    """A reason, what it means, and what the detail of such a reject holds."""
+
+    name: str
+    kind: Literal["skip", "reject", "damaged"]
+    meaning: str
+    detail: str = ""
 
 
-def reject(name: str, offset: int, *, reason: str, size: int = 0, url: str = "", detail: str = "") -> Reject:
-    """A Reject with its detail bounded and made valid Unicode, and `damaged` taken from the reason."""
+REASONS: Final = (
+    WARCINFO := Reason("warcinfo", "skip", "the archive describes itself (filedesc in ARC)"),
+    REQUEST := Reason("request", "skip", "what the crawler asked the server"),
+    METADATA := Reason("metadata", "skip", "notes of the crawler"),
+    REVISIT := Reason("revisit", "skip", "a visit that found the same page as before, stored without a body"),
+    CONVERSION := Reason("conversion", "skip", "a page that was converted to something else, such as text"),
+    CONTINUATION := Reason("continuation", "skip", "the rest of a record that was split over several files"),
+    SYMLINK := Reason("symlink", "skip", "a symbolic link inside a folder; links are never followed"),
+    UNKNOWN_RECORD_TYPE := Reason("unknown_record_type", "reject", "a record type that WARC does not have", "the type"),
+    HTTP_STATUS := Reason("http_status", "reject", "the server did not answer with 2xx", "the status"),
+    NOT_HTML := Reason("not_html", "reject", "not HTML by its declared type or its first bytes", "the media type"),
+    NOT_MAIL := Reason("not_mail", "reject", "a file, or the text after a From line, without a mail header"),
+    EMPTY_BODY := Reason("empty_body", "reject", "nothing, or nothing but white space"),
+    BAD_HTTP := Reason("bad_http", "reject", "a response that is not an HTTP message", "what is wrong"),
+    BAD_ENCODING := Reason("bad_encoding", "reject", "a body that is not packed as its header says", "the coding"),
+    DECOMPRESSION_BOMB := Reason(
+        "decompression_bomb", "reject", "unpacks to more than max_compression_ratio times its size", "the sizes"
+    ),
+    DAMAGED_RECORD := Reason("damaged_record", "damaged", "bytes that cannot be read as a record", "what is wrong"),
+    TRUNCATED_RECORD := Reason(
+        "truncated_record", "damaged", "a record that ends early, with no page in what is left", "what is wrong"
+    ),
+    BAD_ARCHIVE := Reason(
+        "bad_archive", "damaged", "a zip file that is cut off or contradicts itself about its members", "what is wrong"
+    ),
+    BAD_JSON := Reason("bad_json", "damaged", "a line that is not a JSON object, or is far too long", "what is wrong"),
+    MISSING_COLUMN := Reason(
+        "missing_column", "damaged", "a table or a row without HTML", "the wanted and the found columns"
+    ),
+    UNREADABLE_FILE := Reason(
+        "unreadable_file", "damaged", "the system refuses to read it, or it is not a regular file", "what it said"
+    ),
+    EMPTY_FILE := Reason("empty_file", "damaged", "a file or a folder with nothing in it"),
+    UNKNOWN_FORMAT := Reason("unknown_format", "damaged", "not an input that samehand reads", "how it starts"),
+    READER_ERROR := Reason("reader_error", "damaged", "an error in samehand while it made the page", "the error"),
+)
+
+
+def reject(source_path: str, offset: int, *, reason: Reason, size: int = 0, url: str = "", detail: str = "") -> Reject:
+    """A Reject whose detail is short and valid Unicode."""
     return Reject(
-        warc_filename=name,
+        source_path=source_path,
         warc_record_offset=offset,
-        reason=reason,
+        reason=reason.name,
         bytes=size,
         url=url,
         detail=detail[:MAX_DETAIL].encode("utf-8", "replace").decode("utf-8"),
-        damaged=reason in DAMAGED,
+        damaged=reason.kind == "damaged",
     )
 
 
+def skip(source_path: str, offset: int, *, reason: Reason) -> Skip:
+    """A Skip for one of the reasons."""
+    return Skip(source_path, offset, reason.name)
+
+
 def text_of(error: BaseException) -> str:
-    """An exception as detail of a reject: its type and what it says."""
+    """An exception as the detail of a reject: its type and its message."""
     return f"{type(error).__name__}: {error}"

@@ -1,27 +1,33 @@
-"""Tables of pages, JSONL (plain or packed) and Parquet, with the columns `url` and `html` (or `content`).
+"""Tables of pages: JSONL (plain or packed) and Parquet, with a column `html` or `content`, and `url` and an id if any.
 
-A table says that it holds HTML, so there are no HTTP rules here. A row is found again by its place: in JSONL the byte
-offset of its line (of the unpacked file, when it is packed), in Parquet the number of the row.
+A table says that it holds HTML, so there are no HTTP rules here. A row is found again by its place. In JSONL this is
+the byte offset of its line (in the unpacked file, if it is packed), in Parquet the number of the row.
 """
 
 import io
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from samehand.base.page import Outcome
 from samehand.base.settings import Settings
 from samehand.sources.archive.frames import codec_for
 from samehand.sources.archive.members import STEP, MemberError, MemberStream
-from samehand.sources.http.body import HTML, Media, Origin, bounded_url, make_page, refuse
-from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, READER_ERROR, reject, text_of
-from samehand.sources.unit import Outcome, Reading, Source, Unit
+from samehand.sources.http.body import HTML, MAX_URL, Media, Origin, bounded_url, guarded, make_page, refuse
+from samehand.sources.reader import Look, Reader, Reading, Source, Span, Unit, by_bytes
+from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, reject, text_of
 
 CONTENT_COLUMNS: Final = ("html", "content")
+ID_COLUMNS: Final = ("doc_id", "id")
+"""The first of these columns that a table has is the `doc_id` of its pages."""
 
 _UTF8: Final = Media("text/html", "utf-8")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_JSON_ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 _NO_END: Final = 1 << 62
 _LINE_EXTRA = 1_000_000
 _SKIP_STEP = 1 << 20
@@ -31,22 +37,67 @@ _TEXT_CHECKS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is
 _BYTES_CHECKS: Final = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
 
 
-class _Line(NamedTuple):
-    """A line of a file; `text` is None when it is too long to be held."""
+def _first_of(wanted: Iterable[str], found: Iterable[str]) -> str | None:
+    names = set(found)
+    return next((name for name in wanted if name in names), None)
+
+
+def missing_columns(wanted: Iterable[str], found: Iterable[str]) -> str:
+    """Says that none of the wanted columns is there, and which columns are."""
+    return f"no column {' or '.join(wanted)}; found: {', '.join(map(str, found)) or 'none'}"
+
+
+# JSONL
+
+
+class Line(NamedTuple):
+    """A line of a file. `text` is None if the line is too long to be held."""
 
     text: bytes | None
     size: int
 
 
 def unpacked(file: BinaryIO, size: int) -> BinaryIO | None:
-    """The unpacked stream of a JSONL file, None when it is plain. A packed one can only be read from its start."""
+    """The unpacked stream of a file, None if the file is plain. A packed file can only be read from its start."""
     codec = codec_for(file.read(4))
     file.seek(0)
     return io.BufferedReader(MemberStream(codec(file, size)), STEP) if codec else None
 
 
-def read_jsonl(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
-    """The pages and rejects of the lines that start in the unit."""
+def read_line(stream: BinaryIO, settings: Settings) -> Line | None:
+    """The next line, None at the end. It may be three times as long as a page, since JSON escapes letters."""
+    longest = 3 * settings.max_page_bytes + _LINE_EXTRA
+    text = stream.readline(longest)
+    size = len(text)
+    if size < longest or text.endswith(b"\n"):
+        return Line(text, size) if text else None
+    while more := stream.readline(_SKIP_STEP):
+        size += len(more)
+        if more.endswith(b"\n"):
+            break
+    return Line(None, size)
+
+
+def row_of(line: Line) -> dict[str, Any] | str:
+    """The JSON object in a line, or what is wrong with it."""
+    if line.text is None:
+        return f"a line of {line.size} bytes"
+    try:
+        row = json.loads(line.text.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError) as error:
+        return text_of(error)
+    return row if isinstance(row, dict) else f"a JSON {type(row).__name__}, not an object"
+
+
+def _recognises_jsonl(look: Look) -> bool:
+    """Whether an object comes first; or somewhere, if the name says JSON and the first line is damaged."""
+    if look.text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+        return True
+    name = look.path.lower().removesuffix(".gz").removesuffix(".zst")
+    return name.endswith(_JSON_ENDINGS) and b"\n{" in look.text
+
+
+def _read_jsonl(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
     source = unit.source
     with open(source.path, "rb") as file:
         stream = unpacked(file, source.size)
@@ -54,7 +105,7 @@ def read_jsonl(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[
         reading.first = position
         end = _NO_END if stream else unit.end
         try:
-            while position < end and (line := _read_line(stream or file, settings)):
+            while position < end and (line := read_line(stream or file, settings)):
                 if line.text is None or not line.text.isspace():
                     yield _outcome_of_line(line, Origin(source.name, position, line.size), settings)
                 position += line.size
@@ -63,8 +114,7 @@ def read_jsonl(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[
         reading.stop = unit.end if stream else position
 
 
-def find_jsonl_page(source: Source, offset: int, *, settings: Settings) -> Outcome | None:
-    """What is in the line at `offset`."""
+def _find_in_jsonl(source: Source, source_path: str, offset: int, settings: Settings) -> Outcome | None:
     with open(source.path, "rb") as file:
         stream = unpacked(file, source.size)
         try:
@@ -72,14 +122,14 @@ def find_jsonl_page(source: Source, offset: int, *, settings: Settings) -> Outco
                 file.seek(offset)
             elif not _skip(stream, offset):
                 return None
-            line = _read_line(stream or file, settings)
+            line = read_line(stream or file, settings)
         except MemberError:
             return None
     return _outcome_of_line(line, Origin(source.name, offset, line.size), settings) if line else None
 
 
 def _line_start(file: BinaryIO, unit: Unit) -> int:
-    """Position of the first line that starts in the unit or behind it; the file stands there."""
+    """Position of the first line that starts in the unit or behind it. The file stands there."""
     if unit.exact or unit.start == 0:
         return file.seek(unit.start)
     position = file.seek(unit.start - 1)
@@ -96,41 +146,23 @@ def _skip(stream: BinaryIO, size: int) -> bool:
     return size == 0
 
 
-def _read_line(stream: BinaryIO, settings: Settings) -> _Line | None:
-    longest = 3 * settings.max_page_bytes + _LINE_EXTRA
-    text = stream.readline(longest)
-    size = len(text)
-    if size < longest or text.endswith(b"\n"):
-        return _Line(text, size) if text else None
-    while more := stream.readline(_SKIP_STEP):
-        size += len(more)
-        if more.endswith(b"\n"):
-            break
-    return _Line(None, size)
-
-
-def _outcome_of_line(line: _Line, origin: Origin, settings: Settings) -> Outcome:
-    if line.text is None:
-        return refuse(origin, BAD_JSON, f"a line of {line.size} bytes")
-    try:
-        row = json.loads(line.text.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError) as error:
-        return refuse(origin, BAD_JSON, text_of(error))
-    if not isinstance(row, dict):
-        return refuse(origin, BAD_JSON, f"a JSON {type(row).__name__}, not an object")
-    try:
-        return _outcome_of_row(row, origin, settings)
-    except Exception as error:  # noqa: BLE001 - the page boundary: no page stops a run
-        return refuse(origin, READER_ERROR, text_of(error))
+def _outcome_of_line(line: Line, origin: Origin, settings: Settings) -> Outcome:
+    row = row_of(line)
+    if isinstance(row, str):
+        return refuse(origin, BAD_JSON, row)
+    return guarded(origin, lambda: _outcome_of_row(row, origin, settings))
 
 
 def _outcome_of_row(row: dict[str, Any], origin: Origin, settings: Settings) -> Outcome:
     url = row.get("url")
     if isinstance(url, str):
         origin = origin._replace(url=bounded_url(url.encode("utf-8", "replace")))
-    column = next((name for name in CONTENT_COLUMNS if name in row), None)
+    id_column = _first_of(ID_COLUMNS, row)
+    if id_column:
+        origin = origin._replace(doc_id=_doc_id(row[id_column]))
+    column = _first_of(CONTENT_COLUMNS, row)
     if column is None:
-        return refuse(origin, MISSING_COLUMN, CONTENT_COLUMNS[0])
+        return refuse(origin, MISSING_COLUMN, missing_columns(CONTENT_COLUMNS, row))
     html = row[column]
     if html is None:
         return refuse(origin, EMPTY_BODY)
@@ -140,8 +172,61 @@ def _outcome_of_row(row: dict[str, Any], origin: Origin, settings: Settings) -> 
     return make_page(html[: limit + 1].encode("utf-8", "replace"), origin, media=_UTF8, limit=limit)
 
 
-def read_parquet(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
-    """The pages and rejects of the rows of the unit, which starts and ends where row groups do."""
+def _doc_id(value: object) -> str | None:
+    """An id as valid Unicode, as long as a URL at most. Numbers are ids too."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value)[:MAX_URL].encode("utf-8", "replace").decode("utf-8")
+
+
+# Parquet
+
+
+class _Columns(NamedTuple):
+    """The columns that are read, by name; None for one that the table does not have."""
+
+    content: str
+    url: str | None
+    doc_id: str | None
+
+    def names(self) -> list[str]:
+        return [name for name in self if name]
+
+
+def _split_parquet(source: Source, split_bytes: int) -> Iterable[Span]:
+    """Whole row groups, as many as fit into `split_bytes` of the file, at least one."""
+    groups = _sizes_of_groups(source.path)
+    per_byte = source.size / max(1, sum(unpacked_size for _, unpacked_size in groups))
+    ends: set[int] = set()
+    row = 0
+    size = 0.0
+    for rows, unpacked_size in groups:
+        packed_size = unpacked_size * per_byte
+        if size and size + packed_size > split_bytes:
+            ends.add(row)
+            size = 0.0
+        row += rows
+        size += packed_size
+    # Row groups without rows would make units without rows.
+    return itertools.pairwise([0, *sorted(ends - {0}), row])
+
+
+def _sizes_of_groups(path: str) -> list[tuple[int, int]]:
+    """Rows and unpacked bytes of each row group; none if the file cannot be read.
+
+    The columns, which know their packed bytes, are not asked: pyarrow ends the process over a bad one (26.0.1).
+    """
+    try:
+        metadata = pq.read_metadata(path)
+        _check_rows(metadata)
+        groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+        return [(group.num_rows, max(0, group.total_byte_size)) for group in groups]
+    except _ARROW_ERRORS:
+        return []
+
+
+def _read_parquet(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+    """What the rows of the unit hold. It starts and ends where row groups do."""
     source = unit.source
     try:
         table = pq.ParquetFile(source.path)
@@ -160,13 +245,12 @@ def read_parquet(unit: Unit, settings: Settings, *, reading: Reading) -> Iterato
             yield from _outcomes_of_group(table, group, row=row, columns=columns, source=source, settings=settings)
 
 
-def find_parquet_page(source: Source, row: int, *, settings: Settings) -> Outcome | None:
-    """What is in a row."""
+def _find_in_parquet(source: Source, source_path: str, row: int, settings: Settings) -> Outcome | None:
     try:
         with pq.ParquetFile(source.path) as table:
             columns = _columns_of(table.schema_arrow)
             for group, first in _row_groups(table, 0, row + 1):
-                if isinstance(columns, list) and row < first + table.metadata.row_group(group).num_rows:
+                if isinstance(columns, _Columns) and row < first + table.metadata.row_group(group).num_rows:
                     outcomes = _outcomes_of_group(
                         table, group, row=first, columns=columns, source=source, settings=settings
                     )
@@ -174,20 +258,6 @@ def find_parquet_page(source: Source, row: int, *, settings: Settings) -> Outcom
     except _ARROW_ERRORS:
         return None
     return None
-
-
-def row_groups(path: str) -> list[tuple[int, int]]:
-    """Rows and unpacked bytes of each row group; none when the file cannot be read.
-
-    The columns, which know their packed bytes, are not asked: pyarrow ends the process over a bad one (26.0.1).
-    """
-    try:
-        metadata = pq.read_metadata(path)
-        _check_rows(metadata)
-        groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-        return [(group.num_rows, max(0, group.total_byte_size)) for group in groups]
-    except _ARROW_ERRORS:
-        return []
 
 
 def _row_groups(table: pq.ParquetFile, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -200,21 +270,25 @@ def _row_groups(table: pq.ParquetFile, start: int, end: int) -> Iterator[tuple[i
 
 
 def _check_rows(metadata: pq.FileMetaData) -> None:
-    """Refuses a table whose row counts do not add up: rows that nobody counts would be lost in silence."""
+    """Refuses a table whose row counts do not add up: rows that are not counted would be lost without notice."""
     rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
     if sum(rows) != metadata.num_rows or min(rows, default=0) < 0:
         raise ValueError("the row groups do not have as many rows as the table")
 
 
-def _columns_of(schema: pa.Schema) -> list[str] | str:
-    """The columns to read, content first; or which one is missing or of no use."""
-    content = next((name for name in CONTENT_COLUMNS if name in schema.names), None)
+def _columns_of(schema: pa.Schema) -> _Columns | str:
+    """The columns to read, or what is wrong with the table."""
+    types = dict(zip(reversed(schema.names), reversed(schema.types), strict=True))  # the first of equal names counts
+    content = _first_of(CONTENT_COLUMNS, types)
     if content is None:
-        return CONTENT_COLUMNS[0]
-    if not _is_bytes(schema.field(schema.names.index(content)).type):
-        return f"{content} is {schema.field(schema.names.index(content)).type}, not text"
-    has_url = "url" in schema.names and _is_bytes(schema.field(schema.names.index("url")).type)
-    return [content, "url"] if has_url else [content]
+        return missing_columns(CONTENT_COLUMNS, schema.names)
+    if not _is_bytes(types[content]):
+        return f"{content} is {types[content]}, not text"
+    url = "url" if "url" in types and _is_bytes(types["url"]) else None
+    doc_id = _first_of(ID_COLUMNS, types)
+    if doc_id and not (_is_bytes(types[doc_id]) or pa.types.is_integer(types[doc_id])):
+        doc_id = None
+    return _Columns(content, url, doc_id)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -224,14 +298,17 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _outcomes_of_group(
-    table: pq.ParquetFile, group: int, *, row: int, columns: list[str], source: Source, settings: Settings
+    table: pq.ParquetFile, group: int, *, row: int, columns: _Columns, source: Source, settings: Settings
 ) -> Iterator[Outcome]:
-    """The pages and rejects of a row group; when it breaks, what is left of it is one reject."""
+    """What a row group holds. If it is damaged, the rest of it is one reject."""
+    names = columns.names()
     try:
-        for batch in table.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False):
-            read = [_plain(batch.column(name)) for name in columns]
+        for batch in table.iter_batches(_BATCH_ROWS, row_groups=[group], columns=names, use_threads=False):
+            # By number, because names need not be unique.
+            read = [_plain(batch.column(batch.schema.names.index(name))) for name in names]
             for values in zip(*read, strict=True):
-                yield _outcome_of_values(list(values), Origin(source.name, row), settings)
+                origin = Origin(source.name, row)
+                yield _outcome_of_values(dict(zip(names, values, strict=True)), columns, origin, settings)
                 row += 1
     except _ARROW_ERRORS as error:
         yield reject(source.name, row, reason=DAMAGED_RECORD, detail=text_of(error))
@@ -241,19 +318,54 @@ def _plain(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _outcome_of_values(values: list[pa.Scalar], origin: Origin, settings: Settings) -> Outcome:
-    """The page in a row. Values are taken as bytes: what a text column holds need not be valid text."""
+def _outcome_of_values(values: dict[str, pa.Scalar], columns: _Columns, origin: Origin, settings: Settings) -> Outcome:
+    return guarded(origin, lambda: _page_of_values(values, columns, origin, settings))
+
+
+def _page_of_values(values: dict[str, pa.Scalar], columns: _Columns, origin: Origin, settings: Settings) -> Outcome:
+    """The page in a row. Values are taken as bytes, because a text column may hold bytes that are no valid text."""
+    if columns.url and (url := _bytes_in(values[columns.url])):
+        origin = origin._replace(url=bounded_url(url.to_pybytes()))
+    if columns.doc_id:
+        origin = origin._replace(doc_id=_doc_id_in(values[columns.doc_id]))
+    content = _bytes_in(values[columns.content])
+    if content is None:
+        return refuse(origin, EMPTY_BODY)
     limit = settings.max_page_bytes
-    try:
-        content, *url = [value.as_buffer() if value.is_valid else None for value in values]
-        if url and url[0] is not None:
-            origin = origin._replace(url=bounded_url(url[0].to_pybytes()))
-        if content is None:
-            return refuse(origin, EMPTY_BODY)
-        origin = origin._replace(length=content.size)
-        body = content.slice(0, min(content.size, limit + 1)).to_pybytes()
-        # Text is UTF-8 whatever its <meta> says; bytes are as they were served.
-        is_text = any(check(values[0].type) for check in _TEXT_CHECKS)
-        return make_page(body, origin, media=_UTF8 if is_text else HTML, limit=limit)
-    except Exception as error:  # noqa: BLE001 - the page boundary: no page stops a run
-        return refuse(origin, READER_ERROR, text_of(error))
+    origin = origin._replace(length=content.size)
+    body = content.slice(0, min(content.size, limit + 1)).to_pybytes()
+    # Text is UTF-8 whatever its <meta> says. Bytes are as they were served.
+    is_text = any(check(values[columns.content].type) for check in _TEXT_CHECKS)
+    return make_page(body, origin, media=_UTF8 if is_text else HTML, limit=limit)
+
+
+def _bytes_in(value: pa.Scalar) -> pa.Buffer | None:
+    return value.as_buffer() if value.is_valid else None
+
+
+def _doc_id_in(value: pa.Scalar) -> str | None:
+    if pa.types.is_integer(value.type):
+        return _doc_id(value.as_py())
+    found = _bytes_in(value)
+    if found is None:
+        return None
+    start = found.slice(0, min(found.size, 4 * MAX_URL))
+    return _doc_id(start.to_pybytes().decode("utf-8", "replace"))
+
+
+JSONL_READER: Final = Reader(
+    kind="jsonl",
+    inputs="JSONL",
+    recognises=_recognises_jsonl,
+    split=by_bytes(lambda file, source: unpacked(file, source.size) is None),
+    read=_read_jsonl,
+    find_page=_find_in_jsonl,
+)
+PARQUET_READER: Final = Reader(
+    kind="parquet",
+    inputs="Parquet",
+    recognises=lambda look: look.start.startswith(b"PAR1"),
+    split=_split_parquet,
+    read=_read_parquet,
+    find_page=_find_in_parquet,
+)

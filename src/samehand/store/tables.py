@@ -55,7 +55,6 @@ _REJECT_COLUMNS = {
     "damaged": "Whether the input itself is broken.",
     "bytes": "Bytes of the record.",
     "source_path": "Where the record was read.",
-    "warc_filename": "Where the record was read.",
     "warc_record_offset": "Offset of the record.",
 }
 

@@ -118,5 +118,5 @@ def _plan_remote(settings: str, batches: Iterable[pa.RecordBatch]) -> Iterator[p
                 sources, rejects = find_sources([path], profile=wanted.profile)
                 spans = [(unit.start, unit.end) for unit in plan_units(sources, wanted.split_bytes)]
             found = [dataclasses.replace(source, name=uri, path=uri).as_dict() for source in sources]
-            refused = [dataclasses.asdict(dataclasses.replace(item, warc_filename=uri)) for item in rejects]
+            refused = [dataclasses.asdict(dataclasses.replace(item, source_path=uri)) for item in rejects]
             yield batch_of({"path": uri, "sources": found, "rejects": refused, "spans": spans})

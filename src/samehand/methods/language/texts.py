@@ -22,12 +22,11 @@ from samehand.methods.language.markers import MarkerRule, Markers, find_markers
 from samehand.methods.language.model import Model
 from samehand.methods.language.reference import Judge, is_lower
 from samehand.methods.language.tokens import tokenize
-from samehand.methods.language.training import batched
 from samehand.methods.language.vocabulary import Vocabulary, WordCounter
 from samehand.sources.files import is_html
 from samehand.sources.find import STANDARD_INPUT
 from samehand.sources.http.charset import as_utf8
-from samehand.sources.texts import TEXT_ENDINGS, TextReader
+from samehand.sources.texts import TEXT_ENDINGS, TextReader, batched
 
 UNREADABLE = "unreadable"
 

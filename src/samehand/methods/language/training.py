@@ -32,11 +32,10 @@ from samehand.methods.language.pruning import prune
 from samehand.methods.language.reference import EVERY, LEAST_WINDOWS, MOST_WINDOWS, WINDOW, learn_reference
 from samehand.methods.language.tokens import tokenize
 from samehand.methods.language.vocabulary import MARKS, MOST_WORDS, Vocabulary
-from samehand.sources.texts import TextReader
+from samehand.sources.texts import TextReader, batched
 
 Tell = Callable[[str], None]
 
-_BATCH_BYTES = 8_000_000
 _TELL_SECONDS = 5.0
 _COUNT_FOLDERS = ("vocab.gz", "vocab", "1gms/vocab.gz", "1gms/vocab")
 
@@ -157,20 +156,6 @@ def _spans(reader: TextReader, is_lower: bool, tell: Tell) -> Iterator[Spans]:
             "Give text files (.txt), JSONL, WARC files or a folder of Web 1T counts."
         )
     tell(f"read {texts} texts, {size / 1e6:.1f} MB, {words} words{'; passed over: ' if rejected else ''}{rejected}")
-
-
-def batched(texts: Iterable[tuple[str, bytes]], most: int = _BATCH_BYTES) -> Iterator[list[tuple[str, bytes]]]:
-    """Texts in batches of about so many bytes."""
-    batch: list[tuple[str, bytes]] = []
-    held = 0
-    for name, text in texts:
-        if batch and held + len(text) > most:
-            yield batch
-            batch, held = [], 0
-        batch.append((name, text))
-        held += len(text)
-    if batch:
-        yield batch
 
 
 class HeldOut:

@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from samehand.base.errors import InputError
-from samehand.base.page import Reject
+from samehand.base.page import Outcome, Page, Skip
 from samehand.base.settings import Settings
 from samehand.methods.replica.method import SHIPPED_LEXICON, signer_of
 from samehand.methods.replica.signatures import Prototypes, replica_batch
-from samehand.sources.mail.messages import Mail, read_mailbox, read_stream
+from samehand.sources.mail.messages import read_mailbox, read_stream
 
 
 def matched_stream(
@@ -22,7 +22,7 @@ def matched_stream(
 ) -> Iterator[str]:
     """A line for each message of the stream, as soon as its end is seen: its place, and the prototype it matches."""
     signer = signer_of(lexicon or SHIPPED_LEXICON, settings)
-    known = [item for item in read_mailbox(prototypes, prototypes, settings) if isinstance(item, Mail)]
+    known = [item for item in read_mailbox(prototypes, prototypes, settings) if isinstance(item, Page)]
     if not known:
         raise InputError(f"There is no mail in {prototypes}: give a folder of messages, an mbox or an .eml file.")
     index = Prototypes(
@@ -32,21 +32,22 @@ def matched_stream(
     if form == "csv":
         yield _csv_line(names)
     for item in read_stream(stream, "stdin", settings):
-        row = [item.place if isinstance(item, Mail) else item.warc_filename, *_matched(item, index, known)]
+        row = [item.source_path if isinstance(item, Skip) else item.url, *_matched(item, index, known)]
         yield _csv_line(row) if form == "csv" else json.dumps(dict(zip(names, row, strict=True))) + "\n"
 
 
-def _texts(mails: Sequence[Mail]) -> pa.RecordBatch:
+def _texts(mails: Sequence[Page]) -> pa.RecordBatch:
     ids = pa.array(range(len(mails)), pa.int64())
-    return pa.record_batch([ids, pa.array([mail.text for mail in mails], pa.large_binary())], names=["page_id", "text"])
+    texts = pa.array([mail.content for mail in mails], pa.large_binary())
+    return pa.record_batch([ids, texts], names=["page_id", "text"])
 
 
-def _matched(item: Mail | Reject, index: Prototypes, known: Sequence[Mail]) -> list[Any]:
+def _matched(item: Outcome, index: Prototypes, known: Sequence[Page]) -> list[Any]:
     """status, prototype, lexicon, cosine; what is unreadable matches nothing, with its reason for a status."""
-    if isinstance(item, Reject):
+    if not isinstance(item, Page):
         return [item.reason, None, None, None]
     row = index.match(_texts([item])).to_pylist()[0]
-    prototype = known[row["prototype_id"]].place if row["prototype_id"] is not None else None
+    prototype = known[row["prototype_id"]].url if row["prototype_id"] is not None else None
     cosine = round(row["cosine"], 4) if row["cosine"] is not None else None
     return [row["status"], prototype, row["lexicon"], cosine]
 

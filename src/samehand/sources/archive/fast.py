@@ -1,9 +1,9 @@
-"""Reads gzip WARCs at full speed as long as all is well, with fastwarc, which unpacks twice as fast as Python can.
+"""Reads sound gzip WARCs at full speed with fastwarc, which unpacks twice as fast as Python can.
 
-fastwarc is strict here, and its HTTP parser and its decoders stay off. What it gives is believed only where the record
-fills its member exactly and its head is written the usual way, which the lengths tell. At the first doubt this reader
-stops and says where: a record is only given out when the next one was found, so nothing is lost, and nothing comes
-twice, when the careful reader goes on. Both readers give the same record for the same bytes.
+The HTTP parser and the decoders of fastwarc stay off. A record is believed only if it fills its member exactly and its
+head is written the usual way, which the lengths show. At the first doubt this reader stops and says where. It returns a
+record only when the next one was found, so the careful reader can go on without a record lost or read twice. Both
+readers return the same record for the same bytes.
 """
 
 from collections.abc import Generator
@@ -25,18 +25,18 @@ class _Held(NamedTuple):
     head: RecordHead
     block: bytes
     size: int
-    """Length of the whole record, if its head is written the usual way."""
+    """The length of the whole record, if its head is written the usual way."""
 
 
 def fast_records(
     file: ByteFile, size: int, *, start: int, end: int, most: int
 ) -> Generator[Record, None, tuple[int, bool]]:
-    """Records that start in [start, end). Returns the position of the first one not given out, and whether all is done.
+    """Records that start in [start, end). Returns the position of the next record, and whether all is done.
 
-    Not done means that the careful reader is to go on there. It always is for the last record of the file, since only
-    that reader looks at what comes behind it.
+    If not, the careful reader goes on there. It always reads the last record of the file, since only that reader looks
+    at what comes behind it.
     """
-    # A window of its own: the file is read at other places in between.
+    # A window, because the file is read at other places in between.
     window = Window(file, 0, size)
     window.seek(start)
     members = GzipReader(window, buffer_size=_BUFFER)
@@ -61,12 +61,12 @@ def fast_records(
 
 
 def _unpacked_size(file: ByteFile, member_end: int) -> int:
-    """How long the member unpacks to that ends here: its last four bytes say so."""
+    """The unpacked length of the member that ends here, which its last four bytes state."""
     return int.from_bytes(read_at(file, member_end - 4, 4), "little")
 
 
 def _checked(record: WarcRecord, most: int) -> _Held | None:
-    """The record, if its lengths are in order and no line of its head is odd."""
+    """The record, if its lengths agree and every line of its head is of the usual form."""
     headers = record.headers
     fields = headers.items_bytes()
     head = warc_head(fields)
@@ -77,6 +77,6 @@ def _checked(record: WarcRecord, most: int) -> _Held | None:
     block = record.reader.read()
     if len(block) != length:
         return None
-    # Each line of the head has four more bytes, ": " and a line end, and so have the first and the last line together.
+    # Each field has four more bytes, ": " and a line end. The version line and the blank line have four together.
     head_size = len(headers.status_line_bytes or b"") + len(text) + 4 * len(fields) + 4
     return _Held(head, block, head_size + length + _RECORD_END)

@@ -1,7 +1,7 @@
 """Zstandard and LZ4 archives: files of frames, one per record.
 
-The readers of both run on into the next frame. Where a frame ends is known without unpacking it, from the lengths of
-its blocks, so each reader is given exactly one frame.
+The libraries for both read on into the next frame. The lengths of the blocks tell where a frame ends without unpacking
+it, so each library gets exactly one frame.
 """
 
 import io
@@ -19,10 +19,10 @@ _MAX_DICTIONARY = 16 << 20
 _MAX_WINDOW = 1 << 27
 _DICTIONARY: Final = b"\x5d\x2a\x4d\x18"
 _SKIPPED: Final = tuple(bytes((low, 0x2A, 0x4D, 0x18)) for low in range(0x50, 0x60))
-"""Frames that start so hold something for somebody else. Both formats know them."""
+"""Starts of frames that are to be skipped, in both formats."""
 
 BlockRule = Callable[[int], tuple[int, bool]]
-"""From a block's header to the length of what follows it, and whether it is the last block."""
+"""From the header of a block to the length of what follows it, and whether it is the last block."""
 
 
 class _Stream(Protocol):
@@ -30,7 +30,7 @@ class _Stream(Protocol):
 
 
 class FrameMember:
-    """One frame. `complete`: the whole frame is in the file."""
+    """One frame. `complete` says that the whole frame is in the file."""
 
     def __init__(self, stream: _Stream, *, end: int, complete: bool) -> None:
         self._stream = stream
@@ -49,7 +49,7 @@ class FrameMember:
 
 
 class ZstdCodec(Codec):
-    """Zstandard. The dictionary of all frames may be the first frame of the file."""
+    """Zstandard. The first frame of the file may be the dictionary of all others."""
 
     magic = b"\x28\xb5\x2f\xfd"
     needle = re.compile(rb"(\x28\xb5\x2f\xfd)")
@@ -77,7 +77,7 @@ class ZstdCodec(Codec):
         return FrameMember(self._stream(position, until), end=until, complete=False)
 
     def _stream(self, position: int, end: int) -> _Stream:
-        # One decompressor per frame: two streams of the same one disturb each other.
+        # One decompressor for each frame, because two streams of the same one disturb each other.
         unpacker = zstandard.ZstdDecompressor(dict_data=self._dictionary, max_window_size=_MAX_WINDOW)
         window = Window(self.file, position, end)
         return unpacker.stream_reader(window, read_size=STEP)  # type: ignore[arg-type] # it only reads
@@ -113,7 +113,7 @@ CODECS: Final[tuple[type[Codec], ...]] = (GzipCodec, ZstdCodec, Lz4Codec)
 
 
 def codec_for(start: bytes) -> type[Codec] | None:
-    """How a file that starts so is packed; None: not at all, or in a way that is not known."""
+    """The codec of a file that starts with these bytes, None if it is not packed or in an unknown way."""
     if start.startswith(_SKIPPED):
         return ZstdCodec
     return next((codec for codec in CODECS if start.startswith(codec.magic)), None)
@@ -125,7 +125,7 @@ def _skipped_frame(start: bytes, position: int, limit: int) -> Member:
 
 
 def _end_of_blocks(file: ByteFile, at: int, *, limit: int, header: int, rule: BlockRule) -> int:
-    """Position behind the last block of a frame; beyond `limit` when the frame does not end before it."""
+    """Position behind the last block of a frame, or beyond `limit` if the frame does not end before it."""
     while at + header <= limit:
         length, last = rule(int.from_bytes(read_at(file, at, header), "little"))
         at += header + length
@@ -150,7 +150,7 @@ def _lz4_block_with_checksum(header: int) -> tuple[int, bool]:
 
 
 def _dictionary_in(file: ByteFile) -> zstandard.ZstdCompressionDict | None:
-    """The dictionary that a `.warc.zst` may start with: a skipped frame, whose content may be packed itself."""
+    """The dictionary that a `.warc.zst` may start with. It is a frame to be skipped, and may be packed itself."""
     start = read_at(file, 0, 8)
     length = int.from_bytes(start[4:8], "little")
     if not start.startswith(_DICTIONARY) or length > _MAX_DICTIONARY:

@@ -1,4 +1,4 @@
-"""Heads of archive records, WARC and ARC: what they say, and whether some bytes are one."""
+"""Heads of WARC and ARC records: what they say, and whether some bytes are one."""
 
 import functools
 import re
@@ -9,16 +9,16 @@ from typing import Final, NamedTuple, Protocol
 from samehand.sources.http.body import bounded_url
 
 MAX_HEAD = 64 << 10
-"""Longest head of a record in bytes. Heads are well below 2 KB; the limit keeps a hostile one out of memory."""
+"""Longest head of a record in bytes. Heads are well below 2 KB. The limit keeps a hostile one out of memory."""
 
 LOOK = 8 << 10
-"""Bytes of a head that are looked at where a record was found by searching."""
+"""Bytes of a head that are looked at where a search found a record."""
 
 MAX_LENGTH = 1 << 50
 
 
 class RecordHead(NamedTuple):
-    """What the head of a record says. `length` is None when it is missing or no number."""
+    """What the head of a record says. `length` is None if it is missing or is no number."""
 
     record_type: str
     url: str
@@ -36,22 +36,22 @@ class Format(Protocol):
     starts: tuple[bytes, ...]
     """Every record starts with one of these."""
     needle: re.Pattern[bytes]
-    """Finds places in plain text, as its group 1, that may be the start of a record."""
+    """Its group 1 finds places in plain text that may be the start of a record."""
 
     def head_size(self, data: bytes) -> int:
-        """Length of the head that `data` starts with, its end mark included; 0 when the end is not in `data`."""
+        """Length of the head that `data` starts with, its end mark included, or 0 if the end is not in `data`."""
 
     def read(self, head: bytes) -> RecordHead | None:
-        """What a complete head says; None when it is no head."""
+        """What a complete head says, None if it is no head."""
 
     def is_start(self, data: bytes) -> bool:
-        """Whether `data`, found by searching, is the start of a record: far stricter than `read`."""
+        """Whether `data`, found by a search, is the start of a record. This is far stricter than `read`."""
 
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 _VERSION: Final = re.compile(rb"WARC/\d\.\d")
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
-# Atomic groups: no way back, so a search over hostile bytes stays linear.
+# Atomic groups never backtrack, so a search over hostile bytes stays linear.
 _STRICT_WARC: Final = re.compile(
     rb"WARC/\d\.\d{1,2}[ \t]*+\r?\n(?>[^\s:][^\n:]*+:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)++\r?\n"
 )
@@ -67,26 +67,26 @@ class WarcFormat:
     needle = re.compile(rb"(WARC/)\d\.\d")
 
     def head_size(self, data: bytes) -> int:
-        """Up to and with the first blank line."""
+        """The head ends with the first blank line."""
         end = _BLANK_LINE.search(data, 0, MAX_HEAD)
         return end.end() if end else 0
 
     def read(self, head: bytes) -> RecordHead | None:
-        """Tolerant: folded lines are joined, lines that are no field are passed over."""
+        """Tolerant: joins folded lines, and ignores lines that are no field."""
         if not _VERSION.match(head):
             return None
         lines = [line.partition(b":") for line in _FOLD.sub(b" ", head).split(b"\n")[1:]]
         return warc_head([(name.strip(), value.strip()) for name, colon, value in lines if colon])
 
     def is_start(self, data: bytes) -> bool:
-        """Whether all lines are fields, with a type and a length among them."""
+        """Whether all lines are fields, and a type and a length are among them."""
         strict = _STRICT_WARC.match(data, 0, MAX_HEAD)
         head = self.read(strict[0]) if strict else None
         return head is not None and head.length is not None and bool(head.record_type)
 
 
 def warc_head(fields: Sequence[tuple[bytes, bytes]]) -> RecordHead:
-    """The head made of these fields. Of fields that come twice the first counts."""
+    """The head made of these fields. If a field comes twice, the first one counts."""
     field = {name.lower(): value for name, value in reversed(fields)}.get
     digest = _DIGEST.match(field(b"warc-payload-digest", b""))
     truncated = field(b"warc-truncated")
@@ -125,13 +125,13 @@ class ArcFormat:
     needle = re.compile(rb"\n((?:https?|filedesc|dns|ftp|whois|mailto):)")
 
     def head_size(self, data: bytes) -> int:
-        """Up to and with the first line end."""
+        """The head is one line."""
         return data.find(b"\n", 0, MAX_HEAD) + 1
 
     def read(self, head: bytes) -> RecordHead | None:
-        """A `filedesc:` record describes the file, all others are answers."""
+        """A `filedesc:` record describes the file. All others are responses."""
         words = head.strip().split(b" ")
-        # Counted from the date: the URL before it may hold blanks, and version 2 has more words behind it.
+        # The date is searched, because the URL before it may hold blanks, and version 2 has more words behind it.
         date = next((at for at in range(2, len(words) - 2) if len(words[at]) == 14 and words[at].isdigit()), None)
         length = _length_of(words[-1])
         if date is None or length is None:
@@ -147,7 +147,7 @@ class ArcFormat:
         )
 
     def is_start(self, data: bytes) -> bool:
-        """Whether a whole head line stands there."""
+        """Whether a whole head line is there."""
         size = self.head_size(data)
         return data.startswith(self.starts) and size > 0 and self.read(data[:size]) is not None
 
@@ -157,7 +157,7 @@ ARC: Final = ArcFormat()
 
 
 def time_of(date: bytes) -> datetime | None:
-    """WARC-Date (ISO 8601) or an ARC date (digits only) as UTC; None when it is neither."""
+    """WARC-Date (ISO 8601) or an ARC date (digits only) as UTC, None if it is neither."""
     try:
         if date.isdigit():
             numbers = [int(date[:4]), *(int(date[at : at + 2] or b"0") for at in (4, 6, 8, 10, 12))]

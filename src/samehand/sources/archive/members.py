@@ -1,7 +1,6 @@
-"""The members of a packed archive file, opened at any position and searched for; and how gzip makes them.
+"""The members of a packed archive file: opened at any position, searched for, and unpacked if they are gzip.
 
-Members are unpacked in small steps, so a bomb costs no memory, and costs time only as long as somebody goes on
-reading. `open` never looks at what the bytes mean; `find` asks a Format.
+Members are unpacked in small steps, so a bomb costs no memory, and costs time only while a caller goes on reading.
 """
 
 import io
@@ -28,10 +27,10 @@ class Member(Protocol):
 
     @property
     def end(self) -> int:
-        """Position in the file behind what was used so far; behind the member once `read` gave nothing."""
+        """Position in the file behind what was used so far. Once `read` returned nothing it is the member's end."""
 
     def read(self, size: int) -> bytes:
-        """Some bytes, at most `size`; none at the end. Raises MemberError."""
+        """Some bytes, at most `size`, and none at the end. Raises MemberError."""
 
 
 class GzipMember:
@@ -46,7 +45,7 @@ class GzipMember:
 
     @property
     def end(self) -> int:
-        """Behind the packed bytes used so far."""
+        """The position behind the packed bytes used so far."""
         return self._ahead - len(self._packed)
 
     def read(self, size: int) -> bytes:
@@ -78,7 +77,7 @@ class MemberStream(io.RawIOBase):
         self._member: Member | None = None
 
     def readable(self) -> bool:
-        """Yes."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -94,16 +93,16 @@ class MemberStream(io.RawIOBase):
 
 
 class Codec:
-    """How one archive file is packed: opens its members, and finds those that start a record."""
+    """How one archive file is packed. It opens members, and finds those that start a record."""
 
     magic: bytes
     needle: re.Pattern[bytes]
     first_look: int
     """Packed bytes within which a member that starts a record shows its first letters."""
     whole_look: int
-    """Packed bytes within which it shows its head."""
+    """Packed bytes within which such a member shows its whole head."""
     has_checksums = False
-    """Whether every member says itself that it was damaged."""
+    """Whether unpacking a damaged member fails, thanks to a checksum."""
 
     def __init__(self, file: ByteFile, size: int) -> None:
         self.file = file
@@ -114,7 +113,7 @@ class Codec:
         raise NotImplementedError
 
     def peek(self, position: int, until: int) -> Member:
-        """The member at `position`, read as if the file ended at `until`: only its first bytes are wanted."""
+        """The member at `position`, read as if the file ended at `until`, since only its first bytes are wanted."""
         raise NotImplementedError
 
     def find(self, position: int, form: Format) -> int:
@@ -129,7 +128,7 @@ class Codec:
         data = b""
         try:
             member = self.peek(position, min(position + look, self.size))
-            # In small steps: what lies behind the member may be what breaks, and takes the step with it.
+            # In small steps, because an error behind the member would take the whole step with it.
             while len(data) < size and (more := member.read(min(512, size - len(data)))):
                 data += more
         except MemberError:
@@ -151,5 +150,5 @@ class GzipCodec(Codec):
         return GzipMember(self.file, position, self.size)
 
     def peek(self, position: int, until: int) -> Member:
-        """The same, up to `until`."""
+        """The gzip member at `position`, up to `until`."""
         return GzipMember(self.file, position, until)

@@ -1,7 +1,7 @@
-"""Reads the records of a packed archive (gzip, zstd, lz4) one by one, whatever is broken.
+"""Reads the records of a packed archive (gzip, zstd, lz4) one by one, however damaged it is.
 
-As a rule each member of the file holds one record, so a member that cannot be unpacked costs one record, and the next
-one is found by its magic bytes. Files packed as a whole, and records that go on in the next member, are read as well.
+Usually each member of the file holds one record. So a member that cannot be unpacked costs one record, and the next
+one is found by its magic bytes. Files packed as a whole, and records that go on in the next member, are read too.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from samehand.sources.archive.records import BLANKS, Damage, Record, what_is_wro
 from samehand.sources.reasons import DAMAGED_RECORD, TRUNCATED_RECORD
 
 SKIP_LIMIT: Final = 1 << 30
-"""Unpacking more than this only to pass over it takes seconds: a bomb of that size is passed over by searching."""
+"""To unpack more than this only to pass over it takes seconds. A larger bomb is passed over by a search."""
 
 _HEAD_STEP = 4 << 10
 _RESCAN_FREE = 64 << 20
@@ -70,7 +70,7 @@ class MemberRecords:
         return Record(start, self.position, head, b"".join(self._parts), complete=missing == 0)
 
     def _open(self, position: int) -> None:
-        """Stands at a member without looking at it yet."""
+        """Moves to a member without reading it yet."""
         self._member_start = position
         self._member: Member | None = None
         self._count = 0
@@ -78,7 +78,7 @@ class MemberRecords:
         self.fresh = True
 
     def _more(self, size: int = STEP) -> bool:
-        """Unpacks some more of the member; False at its end."""
+        """Unpacks some more of the member. False at its end."""
         if self._member is None:
             self._member = self._codec.open(self._member_start)
         data = self._member.read(size)
@@ -88,7 +88,7 @@ class MemberRecords:
     def _settle(self) -> None:
         """Moves on to the first byte of the next record, over line ends and empty members.
 
-        An error in the member of the record before is raised, one in a later member is left for `next` to meet.
+        An error in the member of the last record is raised. An error in a later member is left for `next` to meet.
         """
         position = self._member_start
         if self._member is not None:
@@ -109,28 +109,28 @@ class MemberRecords:
         self._open(self._codec.size)
 
     def _verify(self) -> None:
-        """Raises what is wrong with the member. Odd text behind its record may come from damage, also of the record."""
+        """Raises what is wrong with the member. Odd text behind a record may come from damage to that record."""
         member = self._codec.open(self._member_start)
         passed = 0
         while passed < SKIP_LIMIT and (data := member.read(STEP)):
             passed += len(data)
 
     def _at_text(self) -> bool:
-        """Drops line ends; False when the member ends with them."""
+        """Drops line ends. False if the member ends with them."""
         self._data = self._data.lstrip(BLANKS)
         while not self._data:
-            # A small step: when the member breaks further on, its head is known all the same.
+            # A small step, so that the head is known even if the member breaks further on.
             if not self._more(_HEAD_STEP):
                 return False
             self._data = self._data.lstrip(BLANKS)
         return True
 
     def _end_of_member(self) -> int:
-        """Behind the member; at least one byte on, so that every step moves."""
+        """The position behind the member, and at least one byte on, so that every step moves."""
         return max(self._member.end if self._member else 0, self._member_start + 1)
 
     def _fill_head(self) -> int:
-        """Unpacks until the head of the record is there. Returns its length, 0 when it is none."""
+        """Unpacks until the head of the record is there. Returns its length, or 0 if there is no head."""
         wanted = 1
         while True:
             while len(self._data) < wanted and self._more(_HEAD_STEP):
@@ -143,7 +143,7 @@ class MemberRecords:
             wanted = 2 * len(self._data) + 1
 
     def _goes_on(self) -> bool:
-        """Whether the record goes on in the next member, which is then the current one."""
+        """Whether the record goes on in the next member. Then that member becomes the current one."""
         position = self._end_of_member()
         if position >= self._codec.size:
             return False
@@ -160,7 +160,7 @@ class MemberRecords:
         return True
 
     def _read_block(self, length: int) -> int:
-        """Reads the block of a record into `_parts` and passes over what is too much. Returns how much is missing."""
+        """Reads the block of a record into `_parts` and passes over the surplus. Returns how much is missing."""
         left, room = length, self._most
         while left:
             if not self._data and not self._more() and not self._goes_on():
@@ -177,9 +177,9 @@ class MemberRecords:
         return 0
 
     def _check_lengths(self) -> None:
-        """A record that does not fill its member, or overfills it, may be one whose block lengths were damaged.
+        """Raises if the member reaches over the next one.
 
-        Then the member reaches over the next ones, and only a checksum would tell that.
+        Damage to the block lengths inside the member does that, and without checksums nothing else shows it.
         """
         if self._codec.has_checksums or self._member is None:
             return
@@ -192,8 +192,8 @@ class MemberRecords:
     def _pass_over(self, start: int, head: RecordHead | None) -> Damage:
         """Passes over text that is no record.
 
-        As the first text of a member it makes the whole member no record: to look for records in there would be to
-        read what a page holds. Behind a record, the member is searched.
+        If the member starts with such text, the whole member is passed over, because what looks like a record in there
+        may be the content of a page. Behind a record, the rest of the member is searched.
         """
         search = self._count > 0
         passed = 0
@@ -214,7 +214,7 @@ class MemberRecords:
         return Damage(start, self.position, DAMAGED_RECORD, what_is_wrong(head), head.url if head else "")
 
     def _at_start(self) -> bool:
-        """Drops text up to the next start of a record, if there is one."""
+        """Drops the text before the next start of a record. False if there is none."""
         for found in self._form.needle.finditer(self._data):
             if self._form.is_start(self._data[found.start(1) :]):
                 self._data = self._data[found.start(1) :]
@@ -222,7 +222,7 @@ class MemberRecords:
         return False
 
     def _cut_off(self, start: int, head: RecordHead | None, *, done: bool, detail: str) -> Record | Damage:
-        """The file ended inside a member. Bad lengths in a member can do that too: then records follow."""
+        """The file ended inside a member. Damaged lengths inside a member look the same, but then records follow."""
         damage = self._damage(start, head, detail=detail)
         if self._member_start < self._codec.size:
             return damage
@@ -234,7 +234,7 @@ class MemberRecords:
         """Goes on at the next member that starts a record.
 
         The search starts right behind the start of the bad member, since its end is not known. Members inside members
-        could make that quadratic: when too much was searched for the way made, it starts where unpacking failed.
+        could make that quadratic. So once too much was searched twice, it starts where unpacking failed.
         """
         used = self._end_of_member()
         self._rescanned += used - self._member_start

@@ -1,22 +1,22 @@
-"""Reads the records of an archive one by one, whatever is broken: what that means, and how it is done in a plain file.
+"""Reads the records of an archive one by one, however damaged it is. Defines the readers, and reads plain files.
 
-A reader knows where every record starts, holds no more of a record than asked for, and ends at the end of the file
-whatever the file holds: each step moves on. Bytes that cannot be read as a record become one Damage, and reading goes
-on at the next record that can be found.
+A reader knows where every record starts, and holds no more of a record than was asked for. Each step moves on, so it
+ends at the end of the file whatever the file holds. Bytes that cannot be read as a record become one Damage, and
+reading goes on at the next record that can be found.
 """
 
 from typing import Final, NamedTuple, Protocol
 
 from samehand.sources.archive.heads import LOOK, MAX_HEAD, Format, RecordHead
 from samehand.sources.archive.window import ByteFile, places, read_at
-from samehand.sources.reasons import DAMAGED_RECORD, TRUNCATED_RECORD
+from samehand.sources.reasons import DAMAGED_RECORD, TRUNCATED_RECORD, Reason
 
 BLANKS: Final = b"\r\n\t "
 """What may stand between records."""
 
 
 class Record(NamedTuple):
-    """One record. `block` is at most as long as was asked for; `complete`: the file holds all of it."""
+    """One record. `block` is at most as long as was asked for. `complete` says that the file holds all of it."""
 
     start: int
     next: int
@@ -30,21 +30,21 @@ class Damage(NamedTuple):
 
     start: int
     next: int
-    reason: str
+    reason: Reason
     detail: str
     url: str = ""
 
 
 class RecordReader(Protocol):
-    """Gives one record after the other."""
+    """Returns one record after the other."""
 
     @property
     def position(self) -> int:
-        """Where the next record starts, or will be looked for."""
+        """Where the next record starts, or where it will be searched from."""
 
     @property
     def fresh(self) -> bool:
-        """Whether a reader that is opened at `position` goes on exactly as this one."""
+        """Whether a reader that is opened at `position` goes on exactly like this one."""
 
     def next(self) -> Record | Damage | None:
         """The next record, or None at the end of the file."""

@@ -1,8 +1,8 @@
 """WACZ: a zip file with WARCs in its folder `archive/`, read in place and never extracted.
 
-A zip file can lie: members may overlap, claim sizes they do not have, or unpack to far more than they are. A member is
-read only where the directory's claims hold, and one that is packed again (it should not be) can be rewound only so
-often, since every rewind unpacks it from its start.
+A zip file can lie: members may overlap, claim wrong sizes, or unpack to far more than their size. A member is read only
+where the claims of the directory hold. A member that is packed by the zip file itself, which a WACZ should not do, can
+be rewound only a few times, since every rewind unpacks it from its start.
 """
 
 import io
@@ -13,23 +13,24 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
+from samehand.base.page import Outcome
 from samehand.base.settings import Settings
 from samehand.sources.archive.heads import WARC
 from samehand.sources.archive.members import STEP
-from samehand.sources.archive.warc import archive_outcomes, open_archive, outcome_at
+from samehand.sources.archive.warc import ZIP_STARTS, archive_outcomes, open_archive, outcome_at
 from samehand.sources.archive.window import ByteFile, Window, read_at
-from samehand.sources.reasons import BAD_ARCHIVE, DECOMPRESSION_BOMB, UNREADABLE_FILE, reject, text_of
-from samehand.sources.unit import Outcome, Reading, Source, Unit
+from samehand.sources.reader import Look, Reader, Reading, Source, Unit
+from samehand.sources.reasons import BAD_ARCHIVE, DECOMPRESSION_BOMB, UNREADABLE_FILE, Reason, reject, text_of
 
 MEMBER_MARK: Final = "!/"
-"""Between the name of the WACZ and the name of the WARC in it, in `warc_filename`."""
+"""Between the name of the WACZ and the name of the WARC in it, in `source_path`."""
 
 _MAX_DIRECTORY = 64 << 20
 _MAX_REWINDS = 64
 _KEPT_BYTES = 32 << 20
 _LOCAL_HEADER = 30
 _ZIP64_END = 76
-"""Length of what a zip file of more than 4 GB has before the usual end mark."""
+"""Bytes that a zip file of more than 4 GB has before the usual end mark."""
 _ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -41,17 +42,19 @@ _ZIP_ERRORS: Final = (
 )
 
 
-def is_wacz(path: str) -> bool:
-    """Whether a zip file holds WARCs where a WACZ has them, or claims to, too wildly to be opened."""
-    with open(path, "rb") as file:
+def _recognises(look: Look) -> bool:
+    """Whether a zip file holds WARCs where a WACZ has them, or is called a WACZ and is too damaged to tell."""
+    if not look.start.startswith(ZIP_STARTS):
+        return False
+    with open(look.path, "rb") as file:
         try:
             return bool(_warc_members(file))
         except _ZIP_ERRORS:
-            return path.lower().endswith(".wacz")
+            return look.path.lower().endswith(".wacz")
 
 
-def read_wacz(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
-    """The pages and rejects of all WARCs in a WACZ, in the order of their names."""
+def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+    """What all WARCs in a WACZ hold, in the order of their names."""
     source = unit.source
     with open(source.path, "rb") as file:
         try:
@@ -69,14 +72,13 @@ def read_wacz(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[O
                 yield from _member_outcomes(file, info, name=name, settings=settings)
 
 
-def find_wacz_page(source: Source, warc_filename: str, *, offset: int, settings: Settings) -> Outcome | None:
-    """What is at `offset` of one of the WARCs in a WACZ."""
+def _find_page(source: Source, source_path: str, offset: int, settings: Settings) -> Outcome | None:
     with open(source.path, "rb") as file:
         try:
             for info in _warc_members(file):
-                if _member_name(source, info) == warc_filename and not _problem(info, set(), settings=settings):
+                if _member_name(source, info) == source_path and not _problem(info, set(), settings=settings):
                     archive = open_archive(_open_member(file, info), info.file_size, WARC)
-                    return outcome_at(archive, offset, name=warc_filename, settings=settings)
+                    return outcome_at(archive, offset, name=source_path, settings=settings)
         except _ZIP_ERRORS:
             return None
     return None
@@ -125,7 +127,7 @@ def _check_directory_size(file: ByteFile) -> None:
 
 
 def _overlapping(members: list[zipfile.ZipInfo], size: int) -> set[int]:
-    """Header positions of members that reach into the next one, or beyond the file."""
+    """Header positions of members that reach into the next member or beyond the file."""
     ordered = sorted(members, key=lambda info: info.header_offset)
     ends = [info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size for info in ordered]
     starts = [info.header_offset for info in ordered[1:]] + [size]
@@ -136,7 +138,7 @@ def _overlapping(members: list[zipfile.ZipInfo], size: int) -> set[int]:
     return bad
 
 
-def _problem(info: zipfile.ZipInfo, overlapping: set[int], *, settings: Settings) -> tuple[str, str] | None:
+def _problem(info: zipfile.ZipInfo, overlapping: set[int], *, settings: Settings) -> tuple[Reason, str] | None:
     """Why a member is not read: reason and detail."""
     if info.header_offset in overlapping:
         return BAD_ARCHIVE, "members overlap, or are larger than the file"
@@ -162,7 +164,7 @@ def _open_member(file: ByteFile, info: zipfile.ZipInfo) -> ByteFile:
 
 
 class _PackedMember:
-    """A packed member as a file. What was unpacked last is kept, so that only long ways back start it anew."""
+    """A packed member as a file. The last unpacked bytes are kept, so that only a long way back starts it again."""
 
     def __init__(self, file: ByteFile, info: zipfile.ZipInfo) -> None:
         archive = zipfile.ZipFile(file)
@@ -177,7 +179,7 @@ class _PackedMember:
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Moves; nothing is unpacked yet."""
+        """Moves. Nothing is unpacked yet."""
         self._at = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}[whence] + offset
         return self._at
 
@@ -201,7 +203,7 @@ class _PackedMember:
         return data
 
     def close(self) -> None:
-        """Nothing: the file is somebody else's."""
+        """Does nothing: the caller closes the file."""
 
     def _rewind(self) -> None:
         self._rewinds += 1
@@ -210,3 +212,6 @@ class _PackedMember:
         self._stream.seek(0)
         self._kept.clear()
         self._kept_from = 0
+
+
+WACZ_READER: Final = Reader(kind="wacz", inputs="WACZ", recognises=_recognises, read=_read, find_page=_find_page)

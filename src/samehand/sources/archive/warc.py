@@ -1,32 +1,48 @@
-"""WARC and ARC files, plain or packed with gzip, zstd or lz4: their records as Pages and Rejects."""
+"""WARC and ARC files, plain or packed with gzip, zstd or lz4: their records as Pages, Rejects and Skips."""
 
 from collections.abc import Generator, Iterator
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
-from samehand.base.page import Page
+from samehand.base.page import Outcome, Page
 from samehand.base.settings import Settings
 from samehand.sources.archive.fast import fast_records
 from samehand.sources.archive.frames import CODECS, codec_for
 from samehand.sources.archive.heads import ARC, WARC, Format, time_of
-from samehand.sources.archive.members import Codec, GzipCodec
+from samehand.sources.archive.members import Codec, GzipCodec, MemberError
 from samehand.sources.archive.packed import MemberRecords
 from samehand.sources.archive.records import Damage, PlainRecords, Record, RecordReader, find_plain
 from samehand.sources.archive.window import ByteFile, read_at
-from samehand.sources.http.body import Origin, refuse
+from samehand.sources.http.body import Origin, guarded, refuse
 from samehand.sources.http.responses import page_from_resource, page_from_response
-from samehand.sources.reasons import EMPTY_BODY, READER_ERROR, TRUNCATED_RECORD, record_type_reason, reject, text_of
-from samehand.sources.unit import Outcome, Reading, Source, Unit
+from samehand.sources.reader import Look, Reader, Reading, Source, Unit, by_bytes
+from samehand.sources.reasons import (
+    CONTINUATION,
+    CONVERSION,
+    EMPTY_BODY,
+    METADATA,
+    REQUEST,
+    REVISIT,
+    TRUNCATED_RECORD,
+    UNKNOWN_RECORD_TYPE,
+    WARCINFO,
+    reject,
+    skip,
+)
 
 BLOCK_EXTRA: Final = 1 << 20
 """Bytes of a record that are read beyond the longest page: room for HTTP heads and chunk lines."""
 
+ZIP_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+
 _DETECT_BYTES = 1 << 20
 _MAX_CAREFUL_RUN = 1024
 _HTTP_BLOCKS: Final = (b"application/http", b"message/http")
+_SKIPPED: Final = {reason.name: reason for reason in (WARCINFO, REQUEST, METADATA, REVISIT, CONVERSION, CONTINUATION)}
+"""Record types that never hold a page."""
 
 
 class Archive(NamedTuple):
-    """An open archive file: how it is packed (None: not at all) and what its records look like."""
+    """An open archive file, how it is packed (None if it is plain), and the format of its records."""
 
     file: ByteFile
     size: int
@@ -54,7 +70,7 @@ class Archive(NamedTuple):
 
 
 def open_archive(file: ByteFile, size: int, form: Format) -> Archive:
-    """The archive in `file`. How it is packed is seen from its first bytes or, when these are bad, from the next."""
+    """The archive in `file`. Its first bytes show how it is packed. If they are damaged, a later record shows it."""
     start = read_at(file, 0, 16)
     codec = codec_for(start)
     if codec is None and not start.startswith(form.starts):
@@ -63,30 +79,53 @@ def open_archive(file: ByteFile, size: int, form: Format) -> Archive:
     return Archive(file, size, codec(file, size) if codec else None, form)
 
 
-def form_of(source: Source) -> Format:
-    """What the records of this source look like."""
+def _form_of(source: Source) -> Format:
     return ARC if source.kind == "arc" else WARC
 
 
-def read_warc(unit: Unit, settings: Settings, *, reading: Reading) -> Iterator[Outcome]:
-    """The pages and rejects of a unit of a WARC or ARC file."""
+def _is_damaged_archive(look: Look, form: Format) -> bool:
+    """Whether records follow behind a damaged start. What a zip file stores does not count."""
+    if look.start.startswith(ZIP_STARTS):
+        return False
+    part = min(look.size, _DETECT_BYTES)
+    with open(look.path, "rb") as file:
+        return open_archive(file, part, form).find(0) < part
+
+
+def _can_start_anywhere(file: BinaryIO, source: Source) -> bool:
+    """Reading can start at any record, unless everything is packed as one."""
+    codec = open_archive(file, source.size, _form_of(source)).codec
+    return codec is None or (isinstance(codec, GzipCodec) and _is_packed_by_record(codec))
+
+
+def _is_packed_by_record(codec: GzipCodec) -> bool:
+    """Whether the first member ends before the file does. Unpacking stops early where the member is damaged."""
+    member = codec.open(0)
+    try:
+        while member.read(1 << 20):
+            pass
+    except MemberError:
+        return member.end < codec.size
+    return member.end < codec.size
+
+
+def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
     source = unit.source
     with open(source.path, "rb") as file:
-        archive = open_archive(file, source.size, form_of(source))
+        archive = open_archive(file, source.size, _form_of(source))
         start = unit.start if unit.exact or unit.start == 0 else archive.find(unit.start)
         reading.first = start
         reading.stop = yield from archive_outcomes(archive, start, end=unit.end, name=source.name, settings=settings)
 
 
-def find_warc_page(source: Source, offset: int, *, settings: Settings) -> Outcome | None:
-    """What is at `offset` of a WARC or ARC file, if a record starts there."""
+def _find_page(source: Source, source_path: str, offset: int, settings: Settings) -> Outcome | None:
     with open(source.path, "rb") as file:
-        archive = open_archive(file, source.size, form_of(source))
+        archive = open_archive(file, source.size, _form_of(source))
         return outcome_at(archive, offset, name=source.name, settings=settings)
 
 
 def outcome_at(archive: Archive, offset: int, *, name: str, settings: Settings) -> Outcome | None:
-    """What is at `offset`. A record that is not the first of its member is only found from the start of the file on."""
+    """What is at `offset`. A record that is not the first of its member is found only by reading from the start."""
     for start in (offset, 0) if archive.codec else (offset,):
         reader = archive.reader(start, settings)
         while reader.position <= offset and (item := reader.next()):
@@ -98,7 +137,7 @@ def outcome_at(archive: Archive, offset: int, *, name: str, settings: Settings) 
 def archive_outcomes(
     archive: Archive, start: int, *, end: int, name: str, settings: Settings
 ) -> Generator[Outcome, None, int]:
-    """The pages and rejects of the records that start in [start, end). Returns the position of the next record."""
+    """What the records are that start in [start, end). Returns the position of the next record."""
     records = _records(archive, start, end=end, settings=settings)
     while True:
         try:
@@ -109,7 +148,7 @@ def archive_outcomes(
 
 
 def _records(archive: Archive, position: int, *, end: int, settings: Settings) -> Generator[Record | Damage, None, int]:
-    """All records and damages, by the fast reader where it can. Returns the position of the next record."""
+    """All records and damages, from the fast reader where it can. Returns the position of the next record."""
     is_fast = isinstance(archive.codec, GzipCodec) and archive.form is WARC
     run = 1
     while position < min(end, archive.size):
@@ -129,30 +168,28 @@ def _records(archive: Archive, position: int, *, end: int, settings: Settings) -
             yield item
             read += 1
         position = reader.position
-        # Where much is broken, changing readers at every record costs more than it gains.
+        # Where much is damaged, changing readers at every record costs more than it gains.
         run = min(2 * run, _MAX_CAREFUL_RUN)
     return position
 
 
 def outcome_of(item: Record | Damage, *, name: str, settings: Settings) -> Outcome:
-    """The Page or the Reject that a record is: never both, never none, and never an exception."""
+    """The one Page, Reject or Skip that a record is. Never raises."""
     if isinstance(item, Damage):
         size = item.next - item.start
         return reject(name, item.start, reason=item.reason, size=size, url=item.url, detail=item.detail)
     head = item.head
     origin = Origin(
-        name=name,
+        source_path=name,
         offset=item.start,
         length=item.next - item.start,
         url=head.url,
         time=time_of(head.date),
         digest=head.digest,
         truncated=head.truncated if item.complete else "disconnect",
+        warc_filename=name,
     )
-    try:
-        outcome = _outcome_of_record(item, origin, settings)
-    except Exception as error:  # noqa: BLE001 - the page boundary: no page stops a run
-        return refuse(origin, READER_ERROR, text_of(error))
+    outcome = guarded(origin, lambda: _outcome_of_record(item, origin, settings))
     if item.complete or isinstance(outcome, Page):
         return outcome
     return refuse(origin, TRUNCATED_RECORD, outcome.reason)
@@ -160,9 +197,10 @@ def outcome_of(item: Record | Damage, *, name: str, settings: Settings) -> Outco
 
 def _outcome_of_record(record: Record, origin: Origin, settings: Settings) -> Outcome:
     head = record.head
+    if head.record_type in _SKIPPED:
+        return skip(origin.source_path, origin.offset, reason=_SKIPPED[head.record_type])
     if head.record_type not in ("response", "resource"):
-        reason = record_type_reason(head.record_type)
-        return refuse(origin, reason, head.record_type if reason.endswith("unknown") else "")
+        return refuse(origin, UNKNOWN_RECORD_TYPE, head.record_type)
     block = record.block
     if not block:
         return refuse(origin, EMPTY_BODY)
@@ -171,3 +209,22 @@ def _outcome_of_record(record: Record, origin: Origin, settings: Settings) -> Ou
         cut = record.complete and head.length is not None and head.length > len(block)
         return page_from_response(block, origin, cut=cut, settings=settings)
     return page_from_resource(block, origin, content_type=head.content_type, settings=settings)
+
+
+WARC_READER: Final = Reader(
+    kind="warc",
+    inputs="WARC",
+    recognises=lambda look: look.text.startswith(WARC.starts),
+    recognises_damaged=lambda look: _is_damaged_archive(look, WARC),
+    split=by_bytes(_can_start_anywhere),
+    read=_read,
+    find_page=_find_page,
+)
+ARC_READER: Final = Reader(
+    kind="arc",
+    inputs="ARC",
+    recognises=lambda look: ARC.is_start(look.text),
+    recognises_damaged=lambda look: _is_damaged_archive(look, ARC),
+    read=_read,
+    find_page=_find_page,
+)

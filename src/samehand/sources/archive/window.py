@@ -1,4 +1,4 @@
-"""Files at positions: reading there, a part of a file as a file, and where some bytes occur."""
+"""Files by position: bytes at a position, a part of a file as a file, and the places where bytes occur."""
 
 import io
 import os
@@ -9,11 +9,11 @@ from typing import Protocol
 _FIRST_CHUNK = 4 << 10
 _MAX_CHUNK = 1 << 20
 _OVERLAP = 32
-"""Longest needle."""
+"""Length of the longest needle."""
 
 
 class ByteFile(Protocol):
-    """What is asked of a file: bytes at positions."""
+    """What is needed of a file: bytes at positions."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Up to `size` bytes."""
@@ -29,9 +29,9 @@ class ByteFile(Protocol):
 
 
 def read_at(file: ByteFile, position: int, size: int) -> bytes:
-    """`size` bytes at `position`; fewer only at the end of the file."""
+    """`size` bytes at `position`, fewer only at the end of the file."""
     if isinstance(file, io.FileIO):
-        # One call of the system instead of two, and some files are read at a hundred thousand places.
+        # One system call instead of two: some files are read at a hundred thousand places.
         data = os.pread(file.fileno(), size, position)
         if len(data) == size or not data:
             return data
@@ -45,12 +45,12 @@ def read_at(file: ByteFile, position: int, size: int) -> bytes:
 def places(file: ByteFile, position: int, *, needle: re.Pattern[bytes], until: int) -> Iterator[int]:
     """Every position in [position, until) where group 1 of `needle` starts.
 
-    The file is read in chunks that grow: mostly the first place is near, and it is the only one asked for.
+    The chunks that are read grow, because the first place is usually near, and often the only one asked for.
     """
     size = _FIRST_CHUNK
     while position < until and (chunk := read_at(file, position, size + _OVERLAP)):
         for found in needle.finditer(chunk):
-            # What starts in this chunk is found whole, thanks to the overlap; what starts behind it comes next.
+            # The overlap makes sure that a needle that starts in this chunk is found whole. Later ones come next.
             if found.start() < size and position + found.start(1) < until:
                 yield position + found.start(1)
         position += size
@@ -84,4 +84,4 @@ class Window:
         return data
 
     def close(self) -> None:
-        """Nothing: the file is somebody else's."""
+        """Does nothing: the caller closes the file."""

@@ -1,13 +1,13 @@
-"""From the bytes of a body to a Page or a Reject: is it HTML, in which charset, how long. Every source ends here."""
+"""From the bytes of a body to a Page or a Reject: whether it is HTML, its charset, its length. All formats end here."""
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from samehand.base.page import Page
+from samehand.base.page import Outcome, Page, Reject
 from samehand.sources.http.charset import to_ascii_compatible
-from samehand.sources.reasons import EMPTY_BODY, NOT_HTML, reject
-from samehand.sources.unit import Outcome
+from samehand.sources.reasons import EMPTY_BODY, NOT_HTML, READER_ERROR, UNREADABLE_FILE, Reason, reject, text_of
 
 HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
 UNSPECIFIC_TYPES: Final = frozenset({"", "application/octet-stream", "application/unknown", "unknown/unknown", "*/*"})
@@ -25,8 +25,8 @@ _BINARY_STARTS: Final = {
 }
 _BINARY_MAGIC: Final = tuple(_BINARY_STARTS)
 
-# The standard's table for an unknown type, with what XHTML pages start with added (an XML declaration, a prefix-less
-# meta or link): white space, a byte order mark, then one of these tags or a comment.
+# The table of the WHATWG MIME sniffing standard for an unknown type: a byte order mark, white space, then one of these
+# tags or a comment. Added is what XHTML pages start with: an XML declaration, meta or link.
 _HTML_START: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*(?:<\?xml[^>]*>[\t\n\f\r ]*)?"
     rb"<(?:!--|(?:!doctype[\t\n\f\r ]+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p"
@@ -36,7 +36,7 @@ _HTML_START: Final = re.compile(
 
 
 class Media(NamedTuple):
-    """A declared media type: lower case, without parameters; `charset` as declared."""
+    """A declared media type in lower case and without parameters, and the charset as it was declared."""
 
     mime: str
     charset: str | None = None
@@ -46,19 +46,31 @@ HTML: Final = Media("text/html")
 
 
 class Origin(NamedTuple):
-    """Where a record is, and what its archive says about it."""
+    """Where a record is, and what its archive or table says about it."""
 
-    name: str
+    source_path: str
     offset: int
     length: int = 0
     url: str = ""
     time: datetime | None = None
     digest: str | None = None
     truncated: str | None = None
+    doc_id: str | None = None
+    warc_filename: str | None = None
+
+
+def guarded(origin: Origin, make: Callable[[], Outcome]) -> Outcome:
+    """What `make` makes of the record at `origin`. An error in samehand costs one page, never the run."""
+    try:
+        return make()
+    except OSError as error:
+        return refuse(origin, UNREADABLE_FILE, text_of(error))
+    except Exception as error:  # noqa: BLE001 - the page boundary, the one place where all errors are caught
+        return refuse(origin, READER_ERROR, text_of(error))
 
 
 def make_page(body: bytes, origin: Origin, *, media: Media, limit: int, status: int | None = None) -> Outcome:
-    """The page in `body`, or why it is none. `media` is what was declared; its type has passed `may_be_html`."""
+    """The page in `body`, or why it is none. `media` is the declared type, which has passed `may_be_html`."""
     if not body or body.isspace():
         return refuse(origin, EMPTY_BODY)
     if body.startswith(_BINARY_MAGIC):
@@ -72,7 +84,7 @@ def make_page(body: bytes, origin: Origin, *, media: Media, limit: int, status: 
     return Page(
         url=origin.url,
         content=content,
-        warc_filename=origin.name,
+        source_path=origin.source_path,
         warc_record_offset=origin.offset,
         warc_record_length=origin.length,
         fetch_time=origin.time,
@@ -81,26 +93,28 @@ def make_page(body: bytes, origin: Origin, *, media: Media, limit: int, status: 
         content_mime_detected=media.mime if media.mime in HTML_TYPES else HTML.mime,
         content_charset=charset,
         content_truncated=truncated,
+        doc_id=origin.doc_id,
+        warc_filename=origin.warc_filename,
     )
 
 
-def refuse(origin: Origin, reason: str, detail: str = "") -> Outcome:
+def refuse(origin: Origin, reason: Reason, detail: str = "") -> Reject:
     """The Reject for the record at `origin`."""
-    return reject(origin.name, origin.offset, reason=reason, size=origin.length, url=origin.url, detail=detail)
+    return reject(origin.source_path, origin.offset, reason=reason, size=origin.length, url=origin.url, detail=detail)
 
 
 def may_be_html(media: Media) -> bool:
-    """Whether a body of this type is worth a look: it is declared HTML, or declared as nothing in particular."""
+    """Whether a body of this type may be a page: it is declared as HTML, or as nothing in particular."""
     return media.mime in HTML_TYPES or media.mime in UNSPECIFIC_TYPES or "/" not in media.mime
 
 
 def looks_like_html(content: bytes) -> bool:
-    """What browsers do with a page that has no type: its first tag decides."""
+    """Whether a page without a type is HTML for browsers: its first tag decides."""
     return _HTML_START.match(content, 0, SNIFF_BYTES) is not None
 
 
 def binary_type(content: bytes) -> str:
-    """Media type of a body that starts with the magic bytes of a well-known binary format, or ""."""
+    """Media type of a body that starts with the magic bytes of a well-known binary format, else ""."""
     return next((mime for magic, mime in _BINARY_STARTS.items() if content.startswith(magic)), "")
 
 

@@ -1,19 +1,19 @@
-"""Makes pages ASCII compatible: what follows looks at single bytes and takes those below 0x80 for ASCII.
+"""Makes pages ASCII compatible, because the kernels take every byte below 0x80 for ASCII.
 
 That is wrong in UTF-16 and UTF-32, and in the multi-byte encodings whose second byte may be an ASCII one (Shift_JIS,
-GBK, Big5, ISO-2022, ...): half a letter would pass as punctuation. Such pages are transcoded to UTF-8, all others are
-left as they are. A label is only ever looked up in the list of the WHATWG encoding standard, never handed to Python,
-which has codecs (unicode_escape, idna, rot13, zip) that no page should reach.
+GBK, Big5, ISO-2022, ...): half a letter would pass as punctuation. Such pages are transcoded to UTF-8. All others stay
+as they are. A label is only looked up in the list of the WHATWG encoding standard and never passed to Python, which has
+codecs (unicode_escape, idna, rot13, zip) that no page should reach.
 """
 
 import re
 from typing import Final
 
 PRESCAN_BYTES = 1024
-"""As far as browsers look for a `<meta charset>`."""
+"""How far browsers look for a `<meta charset>`."""
 
 MIN_NUL_SHARE = 0.15
-"""A page without label is UTF-16 only if this share of it are NULs: some at its start are cheap to plant."""
+"""A page without a label is UTF-16 only if this share of it is NUL. A few at its start are easy to plant."""
 
 _LABELS: Final = {
     "UTF-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8",
@@ -61,7 +61,7 @@ _LABELS: Final = {
     "UTF-16BE": "unicodefffe utf-16be",
     "UTF-16LE": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le",
     "x-user-defined": "x-user-defined",
-    # The standard refuses to show these, yet crawls hold them.
+    # The standard refuses to decode these, but crawls hold them.
     "HZ-GB-2312": "hz-gb-2312 hz",
     "ISO-2022-KR": "csiso2022kr iso-2022-kr",
     "Johab": "johab cp1361",
@@ -81,7 +81,7 @@ _TRANSCODED: Final = {
     "ISO-2022-KR": "iso2022_kr",
     "Johab": "johab",
 }
-# Charsets that `to_ascii_compatible` leaves as they are, by the names it gives. All others are UTF-8 when it is done.
+# Charsets that `to_ascii_compatible` leaves as they are. All others are UTF-8 afterwards.
 _SAME_IN_PYTHON: Final = (
     "IBM866 KOI8-R KOI8-U EUC-JP ISO-8859-2 ISO-8859-3 ISO-8859-4 ISO-8859-5 ISO-8859-6 ISO-8859-7 ISO-8859-8 "
     "ISO-8859-10 ISO-8859-13 ISO-8859-14 ISO-8859-15 ISO-8859-16 windows-1250 windows-1251 windows-1252 windows-1253 "
@@ -98,7 +98,7 @@ SINGLE_BYTE_CODECS: Final = {
 
 _WIDE: Final = {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be", "UTF-32LE": "utf-32-le", "UTF-32BE": "utf-32-be"}
 
-# UTF-32LE before UTF-16LE, whose mark is the start of its own.
+# UTF-32LE comes before UTF-16LE, because its mark starts with that of UTF-16LE.
 _BYTE_ORDER_MARKS: Final = (
     (b"\xef\xbb\xbf", "UTF-8"),
     (b"\xff\xfe\x00\x00", "UTF-32LE"),
@@ -112,10 +112,10 @@ _META_CHARSET: Final = re.compile(rb"<meta[\s/][^>]{0,500}?charset\s{0,20}=\s{0,
 
 
 def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, str | None]:
-    """`content` as bytes that hold ASCII wherever they are below 0x80, and the charset it came in (None: unknown).
+    """`content` with every byte below 0x80 an ASCII character, and the charset it came in (None if unknown).
 
-    `declared` is the charset label of the HTTP header. Like a browser: a byte order mark wins, then `declared`, then a
-    `<meta charset>`. Never raises; what a page's encoding does not allow becomes U+FFFD.
+    `declared` is the charset label of the HTTP header. As in browsers, a byte order mark wins, then `declared`, then a
+    `<meta charset>`. Never raises: bytes that the encoding does not allow become U+FFFD.
     """
     if content.startswith(_MARK_FIRST_BYTES):
         for mark, marked in _BYTE_ORDER_MARKS:
@@ -125,7 +125,7 @@ def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, st
     if name is None:
         name = _prescan(content)
     if name is None or name in _WIDE:
-        # Without NULs between its ASCII letters the page is not what such a label says: browsers differ, keep it.
+        # A page without NULs between its ASCII letters is not what such a label says. It is kept as it is.
         wide = _wide_by_pattern(content)
         return (_transcode(content, _WIDE[wide]), wide) if wide else (content, None)
     codec = _TRANSCODED.get(name)
@@ -133,9 +133,9 @@ def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, st
 
 
 def as_utf8(content: bytes, name: str | None) -> bytes:
-    """An ASCII compatible page as UTF-8, for those who want its letters. `name` is its charset, if known.
+    """An ASCII compatible page as UTF-8. `name` is its charset, if known.
 
-    A page that names none and is not valid UTF-8 is windows-1252, as for browsers.
+    A page that names none and is not valid UTF-8 is windows-1252, as in browsers.
     """
     if content.isascii():
         return content
@@ -149,12 +149,12 @@ def as_utf8(content: bytes, name: str | None) -> bytes:
 
 
 def charset_name(label: str) -> str | None:
-    """The standard's name for a charset label, None for a label that it does not know."""
+    """The standard's name for a charset label, None for an unknown label."""
     return _NAME_OF_LABEL.get(label.strip(" \t\r\n\f\"'").lower())
 
 
 def _prescan(content: bytes) -> str | None:
-    """What a `<meta>` in the first bytes says. One that says UTF-16 cannot be: it was read as ASCII."""
+    """The charset that a `<meta>` in the first bytes names. UTF-16 cannot be right there: it was read as ASCII."""
     start = content[:PRESCAN_BYTES]
     if b"charset" not in start.lower():
         return None
@@ -168,7 +168,7 @@ def _prescan(content: bytes) -> str | None:
 
 
 def _wide_by_pattern(content: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a byte order mark, seen by where the NULs are."""
+    """UTF-16 or UTF-32 without a byte order mark, recognised by the places of the NULs."""
     start = content[:256]
     if b"\0" not in start or content.count(b"\0") < MIN_NUL_SHARE * len(content):
         return None

@@ -1,7 +1,6 @@
 """Unpacks HTTP bodies: chunked transfer, and the content codings gzip, deflate, br and zstd, with a cap on everything.
 
-Whatever a body unpacks to, no more than the longest page is held, and nothing is unpacked further than it takes to see
-that the page is too long or a bomb.
+No more than the longest page is held in memory. Unpacking stops once the page is known to be too long or a bomb.
 """
 
 import re
@@ -14,7 +13,7 @@ import zstandard
 
 MAX_CODINGS = 4
 MAX_MEMBERS = 16
-"""Gzip members, or zstd frames, that a body may have: each costs, however short it is."""
+"""Gzip members, or zstd frames, that a body may have. Each takes time, however short it is."""
 
 BOMB_FLOOR = 1_000_000
 """Below this many bytes nothing is a bomb, whatever the ratio."""
@@ -26,19 +25,19 @@ _STEP = 4096
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _ZSTD_STEP = 256
 _ZSTD_WINDOW = 1 << 23
-"""As browsers: RFC 9659 allows 8 MiB to the zstd content coding."""
+"""RFC 9659 allows the zstd content coding a window of 8 MiB, as browsers do."""
 
 
 class CodingError(Exception):
-    """The body is not packed the way it says."""
+    """The body is not packed as its header says."""
 
 
 class BombError(Exception):
-    """The body unpacks to far more than it is."""
+    """The body unpacks to far more than its size."""
 
 
 class Unpacked(NamedTuple):
-    """What came out, how much of the packed bytes it took, and whether the packed bytes came to their proper end."""
+    """The unpacked bytes, how many packed bytes they took, and whether the packed bytes came to their proper end."""
 
     content: bytes
     consumed: int
@@ -46,7 +45,7 @@ class Unpacked(NamedTuple):
 
 
 def dechunk(body: bytes) -> tuple[bytes, bool]:
-    """The body without its chunk lines, and whether the last chunk was there. A body without chunks stays as it is."""
+    """The body without its chunk lines, and whether the last chunk was there. A body without chunks is unchanged."""
     parts: list[bytes] = []
     at = 0
     while len(parts) < _MAX_CHUNKS and (line := _CHUNK_SIZE.match(body, at, at + _MAX_CHUNK_LINE)):
@@ -65,7 +64,7 @@ def dechunk(body: bytes) -> tuple[bytes, bool]:
 def decode_body(
     body: bytes, codings: Sequence[str], *, limit: int, max_compression_ratio: int
 ) -> tuple[bytes, str | None]:
-    """The body with its content codings undone, at most `limit` + 1 bytes; why it is cut, if it is.
+    """The body with its content codings undone, at most `limit` + 1 bytes, and why it is cut, if it is.
 
     `codings` are in the order they were applied. Raises CodingError and BombError.
     """
@@ -88,12 +87,12 @@ def decode_body(
 
 
 def _inflate(data: bytes, most: int, window: int) -> Unpacked:
-    """One zlib stream. When it breaks, what came out before counts; when nothing came out, it is no such stream."""
+    """One zlib stream. If it breaks, the bytes before that count. If there are none, it is no such stream."""
     inflater = zlib.decompressobj(window)
     try:
         content = inflater.decompress(data, most)
     except zlib.error as error:
-        # Bare deflate has no header: anything unpacks to a few bytes of nonsense before it breaks.
+        # Bare deflate has no header, so anything unpacks to a few bytes of nonsense before it breaks.
         content = _salvage(data, most, window) if window > 0 else b""
         if not content:
             raise CodingError(str(error)) from error
@@ -105,7 +104,7 @@ def _inflate(data: bytes, most: int, window: int) -> Unpacked:
 
 
 def _salvage(data: bytes, most: int, window: int) -> bytes:
-    """What a broken stream gives before it breaks: a failing call keeps its output, so feed it in small steps."""
+    """What a broken stream gives before it breaks. It is fed in small steps, since a failing call returns nothing."""
     inflater = zlib.decompressobj(window)
     parts: list[bytes] = []
     total = 0
@@ -136,7 +135,7 @@ def _gunzip(data: bytes, most: int) -> Unpacked:
 
 
 def _undeflate(data: bytes, most: int) -> Unpacked:
-    """The standard's deflate is wrapped in a zlib header; many servers send it bare."""
+    """Deflate has a zlib header by the standard, but many servers send it bare."""
     wrapped = len(data) >= 2 and data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
     try:
         return _inflate(data, most, 15 if wrapped else -15)
@@ -169,7 +168,7 @@ def _unbrotli(data: bytes, most: int) -> Unpacked:
 
 
 def _unzstd(data: bytes, most: int) -> Unpacked:
-    """Zstandard, which may be several frames. Fed in tiny steps, since a few bytes can unpack to 128 KiB each."""
+    """Zstandard, which may be several frames. It is fed in tiny steps, since a few bytes can unpack to 128 KiB."""
     unpacker = _zstd_frame()
     parts: list[bytes] = []
     total = fed = frames = 0

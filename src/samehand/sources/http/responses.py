@@ -1,24 +1,24 @@
-"""HTTP responses as crawlers store them: status line, headers, body; to a Page or a Reject.
+"""HTTP responses as crawlers store them (status line, headers, body) to a Page or a Reject.
 
-Headers are read with one tolerant rule for all archives (bare line feeds, folded lines, nonsense lines in between),
-because two parsers that differ would make a page depend on which of them read it.
+One tolerant parser reads the headers of all archives: it accepts bare line feeds, folded lines and nonsense lines. With
+two parsers a page would depend on which of them read it.
 """
 
 import functools
 import re
 from typing import Final, NamedTuple
 
+from samehand.base.page import Outcome
 from samehand.base.settings import Settings
 from samehand.sources.http.body import Media, Origin, looks_like_html, make_page, may_be_html, refuse
 from samehand.sources.http.coding import BombError, CodingError, dechunk, decode_body
 from samehand.sources.reasons import BAD_ENCODING, BAD_HTTP, DECOMPRESSION_BOMB, HTTP_STATUS, NOT_HTML
-from samehand.sources.unit import Outcome
 
 MAX_HEAD = 256 << 10
 """Longest HTTP head in bytes: the limit of browsers."""
 
 MAX_INTERIM = 4
-"""Answers of status 1xx that may come before the real one."""
+"""Responses of status 1xx that may come before the final one."""
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
@@ -39,7 +39,7 @@ class Head(NamedTuple):
 
 
 def page_from_response(block: bytes, origin: Origin, *, cut: bool, settings: Settings) -> Outcome:
-    """The page in an HTTP response. `cut`: the block is longer than what was read of it."""
+    """The page in an HTTP response. `cut` says that the record is longer than what was read of it."""
     head = read_head(block)
     if isinstance(head, str):
         return refuse(origin, BAD_HTTP, head)
@@ -116,7 +116,7 @@ def media_of(content_type: bytes) -> Media:
 
 def _page_from_packed(body: bytes, origin: Origin, *, head: Head, settings: Settings) -> Outcome:
     limit = settings.max_page_bytes
-    # Some crawlers unpack the body and keep the header that says it is packed. No packed body starts with a tag.
+    # Some crawlers unpack the body but keep the header that says it is packed. No packed body starts with a tag.
     if body and not looks_like_html(body):
         try:
             body, truncated = decode_body(

@@ -1,33 +1,26 @@
 """Mail: .eml files, mbox files, Maildirs, folders of such files, and messages that come through a pipe.
 
 A file whose first line starts with "From " is an mbox: a message starts there and at every such line behind a blank
-one. All other files, those that end in .eml and those of a Maildir are one message each. Links in a folder are never
-followed: they may lead out of it, or round. Half written messages (the tmp of a Maildir) are left alone.
+one. A file that ends in .eml, a file of a Maildir, and every other file is one message. Links in a folder are never
+followed. Half-written messages (the tmp folder of a Maildir) are left out.
 
-Every message ends as one Mail or one Reject. A Reject has the message's place as `warc_filename`, and as its reason
-one of `samehand.sources.reasons` (empty_body, empty_file, symlink, unreadable_file, reader_error) or
-
-    not_mail    a file, or what follows a "From " line, that does not start with a header field
-
-A message that is broken and can still be read is a Mail with a note; `samehand.sources.mail.mime` has the notes.
+A message becomes a Page of plain text: its subject, a newline, and the text of its body. Its URL is its file, followed
+by #1, #2, ... for the messages of an mbox.
 """
 
-import dataclasses
 import os
 import re
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
-from samehand.base.page import Reject
+from samehand.base.page import Outcome, Page
 from samehand.base.settings import Settings
-from samehand.sources.mail.mime import HtmlToText, read_message
-from samehand.sources.reasons import EMPTY_BODY, EMPTY_FILE, READER_ERROR, SYMLINK, UNREADABLE_FILE, reject, text_of
-from samehand.sources.unit import clean_name
-
-NOT_MAIL: Final = "not_mail"
-TRUNCATED: Final = "length"
-"""`Mail.truncated` of a message that was longer than is read, as for pages."""
+from samehand.sources.files import walk
+from samehand.sources.http.body import Origin, guarded, refuse
+from samehand.sources.mail.mime import OVER_LIMITS, HtmlToText, read_message
+from samehand.sources.reader import Reader, Reading, Source, Unit, clean_name
+from samehand.sources.reasons import EMPTY_BODY, EMPTY_FILE, NOT_MAIL, SYMLINK, UNREADABLE_FILE, skip, text_of
 
 _FROM: Final = b"From "
 _QUOTED_FROM: Final = re.compile(rb"^>(>*+From )", re.MULTILINE)
@@ -36,24 +29,8 @@ _MESSAGE_FOLDERS: Final = frozenset({"cur", "new"})
 _HALF_WRITTEN: Final = "tmp"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mail:
-    """One message: `text` is its subject, a newline and the text of its body, in UTF-8.
-
-    `place` is the file's name, with #1, #2, ... for the messages of an mbox. `offset` and `size` are where the message
-    is in the file, `truncated` is "length" if it was cut. `note` names what was wrong, separated by commas.
-    """
-
-    place: str
-    text: bytes
-    offset: int
-    size: int
-    truncated: str | None = None
-    note: str = ""
-
-
 class _Raw(NamedTuple):
-    """The bytes of one message, cut at the limit; `number` is 0 unless it came from an mbox."""
+    """The bytes of one message, cut at the limit. `number` is 0 unless it came from an mbox."""
 
     data: bytes
     offset: int
@@ -61,7 +38,7 @@ class _Raw(NamedTuple):
     number: int
 
 
-class _Reader(NamedTuple):
+class _Rule(NamedTuple):
     """What all messages of a mailbox are read with."""
 
     limit: int
@@ -69,102 +46,112 @@ class _Reader(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A file in a folder: its path there, what it is, and whether it is one message whatever it looks like."""
+    """A file: its path, its name, what it is, and whether it is one message whatever it starts with."""
 
-    relative: str
+    path: str
+    name: str
     found: os.stat_result | OSError
     is_single: bool
 
 
 def read_mailbox(
     path: str, name: str, settings: Settings, *, html_to_text: HtmlToText | None = None
-) -> Iterator[Mail | Reject]:
-    """The messages at `path`, called `name`, in order. `path` was named by the user, so it may be a link itself."""
-    reader = _reader(settings, html_to_text)
-    try:
-        found = os.stat(path)
-    except OSError as error:
-        yield reject(name, 0, reason=UNREADABLE_FILE, detail=text_of(error))
-        return
-    if not stat.S_ISDIR(found.st_mode):
-        yield from _read_file(path, name, _File("", found, path.lower().endswith(".eml")), reader)
-        return
-    for file in _walk(path):
-        file_name = os.path.join(name, clean_name(file.relative)) if file.relative else name
-        yield from _read_file(os.path.join(path, file.relative), file_name, file, reader)
+) -> Iterator[Outcome]:
+    """The messages at `path`, called `name`, in order. The user named `path`, so it may be a link itself."""
+    rule = _rule(settings, html_to_text)
+    for file in _files(path, name):
+        yield from _read_file(file, rule)
 
 
 def read_stream(
     stream: BinaryIO, name: str, settings: Settings, *, html_to_text: HtmlToText | None = None
-) -> Iterator[Mail | Reject]:
-    """The messages of an mbox, or the single message, that comes through `stream`: each as soon as its end is seen."""
-    yield from _read_open(stream, name, _reader(settings, html_to_text), is_single=False)
+) -> Iterator[Outcome]:
+    """The messages of an mbox, or the single message, that comes through `stream`, each as soon as its end is seen."""
+    yield from _read_open(stream, name, _rule(settings, html_to_text), is_single=False)
 
 
-def _reader(settings: Settings, html_to_text: HtmlToText | None) -> _Reader:
+def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+    yield from read_mailbox(unit.source.path, unit.source.name, settings)
+
+
+def _find_page(source: Source, source_path: str, offset: int, settings: Settings) -> Outcome | None:
+    """The message at a place. Mailboxes have no index, so the file is read up to it."""
+    files = (file for file in _files(source.path, source.name) if file.name == source_path)
+    messages = (message for file in files for message in _read_file(file, _rule(settings, None)))
+    return next((message for message in messages if message.warc_record_offset == offset), None)
+
+
+def _rule(settings: Settings, html_to_text: HtmlToText | None) -> _Rule:
     if html_to_text is None:
-        # Late: compiled code takes its time to load, and who brings another function does not need it.
+        # Imported late, because compiled code takes time to load.
         from samehand.html import visible_text
 
         html_to_text = visible_text
-    return _Reader(settings.max_page_bytes, html_to_text)
+    return _Rule(settings.max_page_bytes, html_to_text)
 
 
-def _walk(folder: str) -> Iterator[_File]:
-    """Everything below a folder that is not a folder, sorted, depth first."""
-    waiting = [("", False)]
-    while waiting:
-        relative, is_single = waiting.pop()
-        path = os.path.join(folder, relative)
-        try:
-            found = os.lstat(path) if relative else os.stat(path)
-            if not stat.S_ISDIR(found.st_mode):
-                yield _File(relative, found, is_single or relative.lower().endswith(".eml"))
-                continue
-            names = sorted(os.listdir(path), reverse=True)
-        except OSError as error:
-            yield _File(relative, error, is_single)
+def _files(path: str, name: str) -> Iterator[_File]:
+    """The files of a mailbox, sorted, depth first."""
+    try:
+        root = os.stat(path)
+    except OSError as error:
+        yield _File(path, name, error, is_single=True)
+        return
+    if not stat.S_ISDIR(root.st_mode):
+        yield _File(path, name, root, path.lower().endswith(".eml"))
+        return
+    maildirs: set[str] = set()
+    for relative, found in walk(path):
+        if isinstance(found, list):
+            if _MESSAGE_FOLDERS.issubset(found):
+                maildirs.add(relative)
             continue
-        is_maildir = _MESSAGE_FOLDERS.issubset(names)
-        for name in names:
-            if not (is_maildir and name == _HALF_WRITTEN):
-                is_message = is_single or (is_maildir and name in _MESSAGE_FOLDERS)
-                waiting.append((os.path.join(relative, name), is_message))
+        parts = _parts_in_maildirs(relative, maildirs)
+        if _HALF_WRITTEN not in parts:
+            is_single = relative.lower().endswith(".eml") or bool(parts & _MESSAGE_FOLDERS)
+            file_name = os.path.join(name, clean_name(relative)) if relative else name
+            yield _File(os.path.join(path, relative), file_name, found, is_single)
 
 
-def _read_file(path: str, name: str, file: _File, reader: _Reader) -> Iterator[Mail | Reject]:
-    """The messages of a file. Nothing but regular files is ever opened: a FIFO would wait forever."""
-    found = file.found
+def _parts_in_maildirs(relative: str, maildirs: set[str]) -> set[str]:
+    """The parts of a path that lie directly in a Maildir, such as cur."""
+    parts = relative.split(os.sep)
+    return {part for place, part in enumerate(parts) if os.sep.join(parts[:place]) in maildirs}
+
+
+def _read_file(file: _File, rule: _Rule) -> Iterator[Outcome]:
+    """The messages of a file. Only regular files are opened: a FIFO would block forever."""
+    found, origin = file.found, Origin(file.name, 0, url=file.name)
     if isinstance(found, OSError):
-        yield reject(name, 0, reason=UNREADABLE_FILE, detail=text_of(found))
+        yield refuse(origin, UNREADABLE_FILE, text_of(found))
     elif stat.S_ISLNK(found.st_mode):
-        yield reject(name, 0, reason=SYMLINK)
+        yield skip(file.name, 0, reason=SYMLINK)
     elif not stat.S_ISREG(found.st_mode):
-        yield reject(name, 0, reason=UNREADABLE_FILE, detail="not a regular file")
+        yield refuse(origin, UNREADABLE_FILE, "not a regular file")
     elif found.st_size == 0:
-        yield reject(name, 0, reason=EMPTY_FILE)
+        yield refuse(origin, EMPTY_FILE)
     else:
         try:
-            with open(path, "rb") as opened:
-                yield from _read_open(opened, name, reader, is_single=file.is_single)
+            with open(file.path, "rb") as opened:
+                yield from _read_open(opened, file.name, rule, is_single=file.is_single)
         except OSError as error:
-            yield reject(name, 0, reason=UNREADABLE_FILE, detail=text_of(error))
+            yield refuse(origin, UNREADABLE_FILE, text_of(error))
 
 
-def _read_open(stream: BinaryIO, name: str, reader: _Reader, *, is_single: bool) -> Iterator[Mail | Reject]:
+def _read_open(stream: BinaryIO, name: str, rule: _Rule, *, is_single: bool) -> Iterator[Outcome]:
     position = 0
     try:
-        for raw in _split(stream, reader.limit, is_single=is_single):
+        for raw in _split(stream, rule.limit, is_single=is_single):
             position = raw.offset + raw.size
-            yield _outcome_of(raw, f"{name}#{raw.number}" if raw.number else name, reader)
+            yield _outcome_of(raw, name, rule)
     except OSError as error:
-        yield reject(name, position, reason=UNREADABLE_FILE, detail=text_of(error))
+        yield refuse(Origin(name, position, url=name), UNREADABLE_FILE, text_of(error))
 
 
 def _split(stream: BinaryIO, limit: int, *, is_single: bool) -> Iterator[_Raw]:
-    """The messages of a stream, read line by line: at most `limit` bytes of one are held, however long it is.
+    """The messages of a stream, read line by line. At most `limit` bytes of a message are held, however long it is.
 
-    Blank lines before the first message belong to none; whether it starts with "From " says if this is an mbox.
+    Blank lines before the first message belong to none. If it starts with "From ", the stream is an mbox.
     """
     held = bytearray()
     start = position = number = 0
@@ -187,19 +174,40 @@ def _split(stream: BinaryIO, limit: int, *, is_single: bool) -> Iterator[_Raw]:
         yield _Raw(bytes(held), start, position - start, number)
 
 
-def _outcome_of(raw: _Raw, place: str, reader: _Reader) -> Mail | Reject:
-    try:
-        data = _QUOTED_FROM.sub(rb"\1", raw.data) if raw.number and b">From " in raw.data else raw.data
-        message = read_message(data, reader.html_to_text)
-        if not message.has_field:
-            return reject(place, raw.offset, reason=NOT_MAIL, size=raw.size)
-        if not message.subject and (not message.body or message.body.isspace()):
-            return reject(place, raw.offset, reason=EMPTY_BODY, size=raw.size)
-        text = f"{message.subject}\n{message.body}".encode("utf-8", "replace")
-        is_cut = raw.size > len(raw.data) or len(text) > reader.limit
-        if len(text) > reader.limit:
-            text = text[: reader.limit].decode("utf-8", "ignore").encode("utf-8")
-        note = ",".join(sorted(message.notes))
-        return Mail(place, text, raw.offset, raw.size, TRUNCATED if is_cut else None, note)
-    except Exception as error:  # noqa: BLE001 - the message boundary: no message stops a run
-        return reject(place, raw.offset, reason=READER_ERROR, size=raw.size, detail=text_of(error))
+def _outcome_of(raw: _Raw, name: str, rule: _Rule) -> Outcome:
+    url = f"{name}#{raw.number}" if raw.number else name
+    origin = Origin(name, raw.offset, raw.size, url)
+    return guarded(origin, lambda: _page_of(raw, origin, rule))
+
+
+def _page_of(raw: _Raw, origin: Origin, rule: _Rule) -> Outcome:
+    data = _QUOTED_FROM.sub(rb"\1", raw.data) if raw.number and b">From " in raw.data else raw.data
+    message = read_message(data, rule.html_to_text)
+    if not message.has_field:
+        return refuse(origin, NOT_MAIL)
+    if not message.subject and (not message.body or message.body.isspace()):
+        return refuse(origin, EMPTY_BODY)
+    text = f"{message.subject}\n{message.body}".encode("utf-8", "replace")
+    is_cut = raw.size > len(raw.data) or len(text) > rule.limit or OVER_LIMITS in message.notes
+    if len(text) > rule.limit:
+        text = text[: rule.limit].decode("utf-8", "ignore").encode("utf-8")
+    return Page(
+        url=origin.url,
+        content=text,
+        source_path=origin.source_path,
+        warc_record_offset=raw.offset,
+        warc_record_length=raw.size,
+        content_mime_detected="text/plain",
+        content_charset="UTF-8",
+        content_truncated="length" if is_cut else None,
+    )
+
+
+MAIL_READER: Final = Reader(
+    kind="mail",
+    inputs="mail (.eml files, mbox files, Maildirs or folders of these)",
+    profile="mail",
+    recognises=lambda look: True,
+    read=_read,
+    find_page=_find_page,
+)

@@ -1,14 +1,14 @@
-"""Subject and text of one message, read linearly and within bounds.
+"""Subject and text of one message, read in linear time and within bounds.
 
-The parser of the standard library recurses, and takes seconds for a header made to be slow. What is wanted here is
-little (the subject and the text that a reader sees), so parts are split at their boundaries with an explicit stack,
-and only four header fields are ever looked at. Nothing raises: what is wrong is said in `Message.notes`.
+The parser of the standard library recurses, and takes seconds for a header made to be slow. Here only the subject and
+the visible text are wanted. So parts are split at their boundaries with an explicit stack, and only four header fields
+are looked at. Nothing raises: `Message.notes` says what is wrong.
 
-    note          what was wrong, and what was read all the same
+    note          what is wrong, and what is read nevertheless
     ------------  --------------------------------------------------------------------------------------------
-    broken_mime   a head that no blank line ends, a multipart without boundary, parts or end: all that is there
-    bad_base64    base64 with other bytes in it, or cut off: what its letters stand for
-    over_limits   more header bytes, parts, nesting or encoded words than the limits below: the first of them
+    broken_mime   a head without a blank line, a multipart without boundary, parts or end: everything is read
+    bad_base64    base64 with other bytes in it, or cut off: the base64 letters are decoded
+    over_limits   more header bytes, parts, nesting or encoded words than the limits: the first of them are read
 """
 
 import binascii
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from samehand.sources.http.charset import SINGLE_BYTE_CODECS, charset_name, to_ascii_compatible
 
 MAX_HEAD_BYTES = 64 << 10
-"""As much as is read of one head, that of the message or of a part."""
+"""Bytes that are read of one head, that of the message or of a part."""
 MAX_PARTS = 200
 MAX_DEPTH = 20
 MAX_ENCODED_WORDS = 200
@@ -35,7 +35,7 @@ _PLAIN: Final = "text/plain"
 _HTML: Final = "text/html"
 _MULTIPART: Final = "multipart/"
 
-# Possessive, so that a line is never looked at again: "From " lines stand in mailboxes, ">From " in quoted ones.
+# Possessive, so that no line is looked at twice. "From " lines come from mailboxes, ">From " lines from quoted ones.
 _HEAD: Final = re.compile(rb"(?:(?:>?From |[ \t]|[!-9;-~]++[ \t]*+:)[^\n]*+(?:\n|\Z))*+")
 _BEFORE_HEAD: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\r\n]*+")
 _BLANK_LINE: Final = re.compile(rb"\r?\n")
@@ -56,7 +56,7 @@ _NOT_BASE64: Final = bytes(set(range(256)) - set(_BASE64))
 
 
 class Message(NamedTuple):
-    """What a message says. `has_field` is False for bytes that do not start with any header field: no mail."""
+    """What a message says. `has_field` is False for bytes that do not start with a header field, so are no mail."""
 
     subject: str
     body: str
@@ -74,7 +74,7 @@ class _Head(NamedTuple):
 
 @dataclasses.dataclass(slots=True)
 class _Part:
-    """A part whose body is [start, end) of the message; `shown` are the parts whose text a reader sees in its place."""
+    """A part whose body is [start, end) of the message. `shown` are the parts whose text is shown in its place."""
 
     head: _Head
     start: int
@@ -87,17 +87,18 @@ class _Part:
 
 
 def read_message(data: bytes, html_to_text: HtmlToText) -> Message:
-    """The subject and text of the message in `data`. `html_to_text` gets HTML as UTF-8 and gives what it shows."""
+    """The subject and text of the message in `data`. `html_to_text` turns HTML as UTF-8 into its visible text."""
     notes: set[str] = set()
     parts = _walk(data, notes)
-    # Parts stand behind the one that holds them, so from the last to the first all children are done before it.
+    # A part comes behind the one that holds it, so this order does all children before their parent.
     for part in reversed(parts):
         _choose_shown(part, data, notes)
     root = parts[0]
     for part in root.shown:
         if part.media == _HTML:
             part.text = html_to_text(_text_of(part, data, notes).encode("utf-8", "replace"))
-    # Eight bits without encoded words break the rules, yet are common in spam: they are in the charset of the text.
+    # Subjects with bytes above 127 and without encoded words are against the rules but common in spam. They are in the
+    # charset of the text.
     label = _ascii(_parameter((root.shown or [root])[0].head, b"charset"))
     subject = _decode_header(root.head.fields.get(b"subject", b""), label, notes)
     body = "\n".join(part.text for part in root.shown).replace("\r\n", "\n")
@@ -105,7 +106,7 @@ def read_message(data: bytes, html_to_text: HtmlToText) -> Message:
 
 
 def _walk(data: bytes, notes: set[str]) -> list[_Part]:
-    """All parts in the order in which they stand, a multipart before its parts; at least the message itself."""
+    """All parts in order, a multipart before its parts. There is always one, the message itself."""
     before = _BEFORE_HEAD.match(data)
     parts = [_read_part(data, (before.end() if before else 0, len(data)), 0, notes)]
     waiting = _inner(parts[0], data, notes)
@@ -122,7 +123,7 @@ def _walk(data: bytes, notes: set[str]) -> list[_Part]:
 
 
 def _inner(part: _Part, data: bytes, notes: set[str]) -> list[tuple[tuple[int, int], _Part]]:
-    """Where the parts of `part` are, and `part` itself with each: the first at the end, to be taken first."""
+    """The spans of the parts of `part`, each with `part` itself. The first one is at the end, to be taken first."""
     if not part.media.startswith(_MULTIPART):
         return []
     return [(span, part) for span in reversed(_split(part, data, notes))]
@@ -141,7 +142,7 @@ def _read_part(data: bytes, span: tuple[int, int], depth: int, notes: set[str]) 
 
 
 def _read_head(data: bytes, start: int, end: int, notes: set[str]) -> _Head:
-    """The head that starts at `start`. Like the standard library: the first line that is no field ends it."""
+    """The head that starts at `start`. As in the standard library, the first line that is no field ends it."""
     limit = min(end, start + MAX_HEAD_BYTES)
     found = _HEAD.match(data, start, limit)
     stop = found.end() if found else start
@@ -165,7 +166,7 @@ def _body_start(data: bytes, head_end: int, bounds: tuple[int, int], notes: set[
 
 
 def _split(part: _Part, data: bytes, notes: set[str]) -> list[tuple[int, int]]:
-    """Where the parts of a multipart are. One without any is made a plain text: something may still be read in it."""
+    """The spans of the parts of a multipart. A multipart without parts becomes a plain text, which may be readable."""
     if part.depth >= MAX_DEPTH:
         notes.add(OVER_LIMITS)
         return []
@@ -189,7 +190,7 @@ def _split(part: _Part, data: bytes, notes: set[str]) -> list[tuple[int, int]]:
 
 
 def _delimiters(part: _Part, data: bytes, marker: bytes) -> Iterator[tuple[int, int, bool]]:
-    """The lines that are a delimiter: where each starts, where the next line starts, whether it is the last one."""
+    """The delimiter lines: where each starts, where the next line starts, and whether it is the last delimiter."""
     place = data.find(marker, part.start, part.end)
     while place >= 0:
         behind = place + len(marker)
@@ -203,9 +204,10 @@ def _delimiters(part: _Part, data: bytes, marker: bytes) -> Iterator[tuple[int, 
 
 
 def _choose_shown(part: _Part, data: bytes, notes: set[str]) -> None:
-    """Everything some reader may see: of alternatives all versions.
+    """Chooses all text that a reader may see, all versions of an alternative included.
 
-    The plain one is often a stub ("your program does not show HTML") that strangers share, or text to deceive filters.
+    The plain version is often a stub that unrelated mails share ("your program does not show HTML"), or text made to
+    deceive filters.
     """
     if part.media == _PLAIN:
         part.text = _text_of(part, data, notes)
@@ -227,13 +229,13 @@ def _text_of(part: _Part, data: bytes, notes: set[str]) -> str:
 
 
 def _decode(content: bytes, label: str | None) -> str:
-    """Text in the charset that `label` names. The label itself never reaches Python's own list of codecs."""
+    """Text in the charset that `label` names. The label itself is never passed to Python's codecs."""
     content, name = to_ascii_compatible(content, label)
     return content.decode(SINGLE_BYTE_CODECS.get(name or "", "utf-8"), "replace").removeprefix("\ufeff")
 
 
 def _decode_base64(content: bytes, notes: set[str]) -> bytes:
-    """What stands behind the padding is no base64: as a rule, a list's footer."""
+    """Decodes base64. What follows its padding is no base64, but usually the footer of a mailing list."""
     letters, padding, rest = content.translate(None, b" \t\r\n").partition(b"=")
     clean = letters.translate(None, _NOT_BASE64)
     if len(clean) != len(letters) or rest.strip(b"=") or len(clean) % 4 == 1 or (len(clean) % 4 and not padding):
@@ -243,13 +245,13 @@ def _decode_base64(content: bytes, notes: set[str]) -> bytes:
 
 
 def _decode_header(value: bytes, label: str, notes: set[str]) -> str:
-    """A field's value on one line, its encoded words (RFC 2047) decoded; other bytes are UTF-8 or as `label` says."""
+    """The value of a field on one line, with encoded words (RFC 2047) decoded. Other bytes are UTF-8 or in `label`."""
 
     def word(found: re.Match[str]) -> str:
         content = found[3].encode("utf-8", "replace")
         is_base64 = found[2] in "bB"
         content = _decode_base64(content, notes) if is_base64 else binascii.a2b_qp(content, header=True)
-        # RFC 2231 lets a language follow the charset. A charset unknown is one declared: it is not to be guessed.
+        # RFC 2231 lets a language follow the charset. An unknown charset was declared, so it must not be guessed.
         return _decode(content, charset_name(found[1].partition("*")[0]) or "utf-8")
 
     try:
@@ -264,7 +266,7 @@ def _decode_header(value: bytes, label: str, notes: set[str]) -> str:
 
 
 def _parameter(head: _Head, name: bytes) -> bytes:
-    """A parameter of the head's Content-Type, empty when there is none."""
+    """A parameter of the Content-Type of a head, empty if there is none."""
     for found in _PARAMETER.finditer(head.fields.get(b"content-type", b"")):
         if found[1].lower() == name:
             return found[2] if found[2] is not None else found[3]
