@@ -11,21 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import GROUPS, PRESETS, Settings, fields_of
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")
-TITLES = {
-    "read": "Reading",
-    "style": "Style",
-    "grouping": "Grouping",
-    "markup": "Markup",
-    "replica": "Near replicas",
-    "language": "Fake text",
-    "sites": "Sites",
-    "providers": "Providers",
-    "labels": "Labels",
-}
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -95,7 +84,7 @@ def settings_page() -> str:
         "of labels of `samehand label`, all others of `samehand scan`.",
         "",
     ]
-    for group, title in TITLES.items():
+    for group, title in GROUPS.items():
         lines += [f"## {title}", "", "| setting | default | paper's preset | what it does |", "|---|---|---|---|"]
         for field in fields_of(group):
             paper = PRESETS["paper"].get(field.name)

@@ -143,7 +143,7 @@ def test_errors_say_the_next_step(
 
 
 def test_settings_of_parked_are_no_options_of_scan(samehand_command: Command) -> None:
-    scan, parked = (samehand_command(name, "--help").out for name in ("scan", "parked"))
+    scan, parked = (samehand_command(name, "--help-all").out for name in ("scan", "parked"))
     assert "--max-tags" in scan
     assert "--max-mean-distance" not in scan
     for option in ("--max-tags", "--max-mean-distance", "--dns-rate", "--min-sites"):
@@ -175,7 +175,7 @@ def test_tags_side_by_side(tmp_path: Path, samehand_command: Command) -> None:
 
 def test_structure_as_json(tmp_path: Path, samehand_command: Command) -> None:
     left, right = pages(tmp_path)
-    found = json.loads(samehand_command("structure", left, right, "--format", "json").out)
+    found = json.loads(samehand_command("structure", left, right, "--format", "jsonl").out)
     assert found["r"] <= found["f"] <= found["b"] <= found["d"]
     assert found["alignment"][0] == ["html", "html"]
     cut = samehand_command("structure", left, right, "--max-tags", "5").out

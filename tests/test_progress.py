@@ -1,10 +1,14 @@
 """Progress: a line now and then, a bar on a terminal, silence when asked for."""
 
 import io
+import os
+from pathlib import Path
 
+import click
 import pytest
 
 from samehand.cli import progress
+from samehand.cli.options import METHODS
 from samehand.cli.progress import ProgressDisplay
 from samehand.engine.tasks import Progress
 
@@ -41,7 +45,7 @@ def test_verbose_says_what_became_of_each_unit(capsys: pytest.CaptureFixture[str
     with ProgressDisplay(verbose=True) as display:
         for step in STEPS:
             display(step)
-    assert capsys.readouterr().err.splitlines() == ["unit 0: 20 pages, 4 rejects", "unit 1: 5 pages, 1 rejects"]
+    assert capsys.readouterr().err.splitlines() == ["unit 0: 20 pages, 4 rejects", "unit 1: 5 pages, 1 reject"]
 
 
 def test_quiet_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +70,64 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         display._bars.refresh() if display._bars else pytest.fail("no bar")
     assert "25 pages, 5 rejects" in terminal.getvalue()
     assert "unit 1" in terminal.getvalue()
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Kernels that nobody has compiled."""
+    folder = tmp_path / "kernels"
+    (folder / "text").mkdir(parents=True)
+    for name in progress.KERNELS_OF.values():
+        (folder / f"{name}.py").touch()
+    monkeypatch.setattr(progress, "KERNELS", folder)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    return folder
+
+
+def announced(capsys: pytest.CaptureFixture[str], *methods: str, quiet: bool = False) -> bool:
+    with click.Context(click.Command("x"), obj={"quiet": quiet}):
+        progress.announce_compiling(methods)
+    return capsys.readouterr().err == "Compiling kernels, once on this machine: about 20 s.\n"
+
+
+def index(folder: Path, name: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.function-12.{progress.PYTHON}.nbi"
+    path.touch()
+    return path
+
+
+def test_the_first_compile_is_announced(kernels: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert announced(capsys, "style")
+    assert not announced(capsys, "style", quiet=True)
+    stored = index(kernels / "__pycache__", "noise")
+    assert not announced(capsys, "style")
+    assert announced(capsys, "style", "language")
+    os.utime(stored, (1, 1))  # numba does not use what is older than its source
+    assert announced(capsys, "style")
+
+
+def test_other_places_where_numba_stores(
+    kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(tmp_path / "home" / ".cache" / "numba" / "text_0123abcd", "tokens")
+    assert not announced(capsys, "language")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    assert announced(capsys, "language")
+    index(tmp_path / "chosen" / "text_0123abcd", "tokens")
+    assert not announced(capsys, "language")
+
+
+def test_the_test_for_compiled_kernels_knows_how_numba_names_them() -> None:
+    """After a real kernel ran, its index is found."""
+    from samehand.methods.style.noise import fingerprint
+
+    fingerprint(b"<p>(a), [b]; {c}</p>" * 9)
+    assert progress.is_compiled(progress.KERNELS / f"{progress.KERNELS_OF['style']}.py")
+
+
+def test_every_method_names_kernels_that_are_there() -> None:
+    assert tuple(progress.KERNELS_OF) == METHODS
+    for name in progress.KERNELS_OF.values():
+        assert (progress.KERNELS / f"{name}.py").is_file()

@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-import shown
 from samehand.base.errors import SettingsError
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import GROUPS, PRESETS, Settings, fields_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +28,7 @@ def test_wrong_values_are_refused_with_the_next_step(changes: dict[str, object],
 def test_every_setting_has_help_and_a_group() -> None:
     for field in fields_of():
         assert field.metadata["help"].endswith(".")
-        assert field.metadata["group"] in shown.TITLES
+        assert field.metadata["group"] in GROUPS
 
 
 def test_paper_preset_is_section_4_2_of_the_paper() -> None:

@@ -18,6 +18,18 @@ from samehand.base.errors import SettingsError
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
 PROFILES = ("web", "mail")
+GROUPS = {
+    "read": "Reading",
+    "style": "Style",
+    "grouping": "Grouping",
+    "markup": "Markup",
+    "replica": "Near replicas",
+    "language": "Fake text",
+    "sites": "Sites",
+    "providers": "Providers",
+    "labels": "Labels",
+}
+"""The groups of settings and their titles, in the order of --help-all and docs/settings.md."""
 
 
 def _setting(
@@ -260,22 +272,26 @@ class Settings:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Settings by name. Settings that are not named have their defaults."""
-        known = [field.name for field in dataclasses.fields(cls)]
         for name in stored:
-            if name not in known:
-                raise SettingsError(f"There is no setting {name!r}{nearest(name, known)}")
+            _field_named(name)
         return cls(**stored)
 
     @classmethod
     def from_toml(cls, path: Path) -> dict[str, Any]:
-        """The settings that a samehand.toml names, checked."""
+        """The settings that a samehand.toml names. Each is checked alone: options may change the others."""
         try:
             named = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise SettingsError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
         except ValueError as error:
             raise SettingsError(f"{path} is not valid TOML ({error}).") from None
-        cls.from_dict(named)
+        try:
+            for name, value in named.items():
+                if isinstance(value, dict):
+                    raise SettingsError(f"[{name}] is a section: write the settings without sections.")
+                _check_value(_field_named(name), value)
+        except SettingsError as error:
+            raise SettingsError(f"{path}: {error}") from None
         return named
 
     def as_dict(self) -> dict[str, Any]:
@@ -305,6 +321,13 @@ def _check_value(field: "dataclasses.Field[Any]", value: Any) -> None:
         raise SettingsError(f"{field.name} is {value!r}: choose one of {', '.join(map(str, rule['choices']))}.")
     if rule["low"] is not None and not rule["low"] <= value <= rule["high"]:
         raise SettingsError(f"{field.name} is {value}: choose a value from {rule['low']} to {rule['high']}.")
+
+
+def _field_named(name: str) -> "dataclasses.Field[Any]":
+    fields = {field.name: field for field in dataclasses.fields(Settings)}
+    if name not in fields:
+        raise SettingsError(f"There is no setting {name!r}{nearest(name, fields)}")
+    return fields[name]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

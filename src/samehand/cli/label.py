@@ -1,15 +1,17 @@
 """The command that labels sites by hand, with few looks."""
 
 import csv
-import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+import samehand
 from samehand.base.errors import InputError, SamehandError, UsageError
-from samehand.cli.common import neutral, open_run, say, setting_options
+from samehand.cli.common import say
+from samehand.cli.options import run_argument, setting_options, settings_from
+from samehand.cli.render import neutral
 
 if TYPE_CHECKING:
     from samehand.methods.sites.judge import SiteLabelling
@@ -20,10 +22,10 @@ QUIT, SKIP, UNDO = "q", "s", "u"
 
 
 @click.command()
-@click.argument("run", type=click.Path())
+@run_argument
 @click.option("--answers", type=click.Path(dir_okay=False), default=None, help="File of answers, old or new.")
-@lambda command: setting_options(command, "labels")
-def label(run: str, answers: str | None, label_seed: int | None) -> None:
+@setting_options("labels")
+def label(run: str, answers: str | None, **options: Any) -> None:
     """Label the sites of RUN by hand with few looks: two of a cluster that agree label all of it.
 
     Asks in the terminal. --answers is the file answers are kept in, RUN/providers/labels.csv unless given; or one with
@@ -35,10 +37,7 @@ def label(run: str, answers: str | None, label_seed: int | None) -> None:
     from samehand.store.folder import RunFolder
 
     folder = RunFolder.open(run)
-    settings = folder.settings()
-    if label_seed is not None:
-        settings = dataclasses.replace(settings, label_seed=label_seed)
-    sites = label_sites(folder, seed=settings.label_seed)
+    sites = label_sites(folder, seed=settings_from(options, stored=folder.settings()).label_seed)
     is_known = answers is not None and _is_known(Path(answers))
     kept = folder.path / ANSWERS if answers is None or is_known else Path(answers)
     with AnswerFile(kept, sites.labelling) as file:
@@ -149,12 +148,12 @@ class _Cards:
     """What people see of a page; no verdict, which would tell them what to say."""
 
     def __init__(self, run: str) -> None:
-        self._run = open_run(run)
+        self._run = samehand.open_run(run)
         self._charsets = self._run.pages(["content_charset"]).column("content_charset")
 
     def of(self, question: "Question") -> str:
         """Address, title, size and first words."""
-        from samehand.html import visible_text
+        from samehand.html import title, visible_text
         from samehand.sources.http.charset import as_utf8
 
         lines = ["", question.url]
@@ -165,15 +164,6 @@ class _Cards:
             lines.append("(the page cannot be read again: its input has gone)")
         else:
             words = visible_text(content).split()
-            lines += [f"title: {_title(content)}", f"{len(content):,} bytes, {len(words):,} words"]
+            lines += [f"title: {title(content)[:200]}", f"{len(content):,} bytes, {len(words):,} words"]
             lines.append(" ".join(words[:FIRST_WORDS])[:400])
         return "\n".join(neutral(line) for line in lines)
-
-
-def _title(content: bytes) -> str:
-    import numpy as np
-
-    from samehand.html import parse_pages
-
-    found = parse_pages(np.frombuffer(content, np.uint8), np.array([0, len(content)]))
-    return " ".join(found.titles.tobytes().decode("utf-8", "replace").split())[:200]

@@ -1,22 +1,33 @@
 """The commands of language: train a model, score texts, find markers, generate fakes, ARPA; and the fakes of a run."""
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import samehand
 from samehand.base.errors import InputError, UsageError
-from samehand.base.settings import PROFILES, Settings
-from samehand.cli.common import DAMAGED, format_options, neutral, open_run, print_rows, say
+from samehand.base.settings import Settings
+from samehand.cli.common import DAMAGED, print_rows, say
+from samehand.cli.footer import listed
+from samehand.cli.options import (
+    Commands,
+    Names,
+    inputs_argument,
+    profile_option,
+    run_argument,
+    table_options,
+    workers_option,
+)
+from samehand.cli.render import json_line, neutral
+from samehand.methods.language import KINDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from samehand.methods.language.model import Model
 
-KINDS = ("pw5", "pw10", "ws10", "ws25", "ws50", "lm2", "lm3", "lm4")
 SCORE_COLUMNS = {
     "input": "input",
     "words": "words",
@@ -39,19 +50,16 @@ HOST_COLUMNS = {
     "host": "host",
     "example": "example",
 }
-_profile_option = click.option(
-    "--profile", type=click.Choice(PROFILES), default="web", show_default=True, help="What the inputs hold."
-)
 _model_argument = click.argument("model", type=click.Path(dir_okay=False))
 
 
-@click.group()
+@click.group(cls=Commands)
 def language() -> None:
     """Models of a language: train, score, compare and play the spammer."""
 
 
 @language.command()
-@click.argument("inputs", nargs=-1, required=True)
+@inputs_argument
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The file to write.")
 @click.option("--order", type=click.IntRange(1, 5), default=4, show_default=True, help="Words of the longest n-grams.")
 @click.option("--cutoffs", default="1", show_default=True, help="Least counts of n-grams by order, such as 1,1,2,2.")
@@ -60,7 +68,7 @@ def language() -> None:
 @click.option("--lower", is_flag=True, help="Make no difference between A and a: better for web pages.")
 @click.option("--compact", is_flag=True, help="Round logarithms to 256 steps: a third of the size.")
 @click.option("--memory", type=click.IntRange(min=1), default=1024, show_default=True, help="Megabytes to sort in.")
-@_profile_option
+@profile_option
 def train(inputs: tuple[str, ...], out: str, profile: str, **options: Any) -> None:
     """Train a model on INPUTS: text files, JSONL, WARC and whatever else a scan reads, or a folder of Web 1T counts.
 
@@ -99,11 +107,11 @@ def _described(model: "Model") -> str:
 
 
 @language.command()
-@click.argument("inputs", nargs=-1, required=True)
+@inputs_argument
 @click.option("--model", default="", help="A model of your own, with its .detector beside it if it has one.")
 @click.option("--threads", type=click.IntRange(min=1), default=None, help="Threads.  [default: one per core]")
-@_profile_option
-@format_options
+@profile_option
+@table_options
 def score(inputs: tuple[str, ...], model: str, threads: int | None, profile: str, form: str, top: int | None) -> int:
     """Score INPUTS: text files, HTML pages, JSONL, WARC files, folders. A line for each text, with its verdict.
 
@@ -128,7 +136,7 @@ def score(inputs: tuple[str, ...], model: str, threads: int | None, profile: str
         if form != "jsonl":
             rows.append(row)
         elif not top or len(verdicts) <= top:
-            click.echo(json.dumps(row, ensure_ascii=False))
+            click.echo(json_line(row))
     if form != "jsonl":
         print_rows(_score_table(rows), form, top, columns=SCORE_COLUMNS)
         if form == "table" and len(rows) == 1:
@@ -165,12 +173,12 @@ def _with_reason(table: "pa.Table") -> "pa.Table":
 
 
 @language.command()
-@click.argument("inputs", nargs=-1, required=True)
+@inputs_argument
 @click.option("--against", required=True, type=click.Path(dir_okay=False), help="The model to compare with.")
 @click.option("--least-texts", type=click.IntRange(min=1), default=2, show_default=True, help="Texts a marker is in.")
 @click.option("--rarer", type=float, default=0.0, help="Most of its rate here that a marker may have there.")
-@_profile_option
-@format_options
+@profile_option
+@table_options
 def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any) -> None:
     """The n-grams typical of INPUTS and absent from the text of a model, the surest first."""
     import pyarrow as pa
@@ -196,7 +204,7 @@ def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any)
 
 @language.command()
 @click.argument("model", required=False, type=click.Path(dir_okay=False))
-@click.option("--kind", type=click.Choice(KINDS), required=True, help="Patchworks, stuffed text, Markov chains.")
+@click.option("--kind", type=Names(KINDS), required=True, help="Patchworks, stuffed text, Markov chains.")
 @click.option("--words", type=click.IntRange(1, 10_000_000), default=500, show_default=True, help="Length of the text.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Another seed, another text.")
 @click.option("--text", "texts", multiple=True, help="Make it of this text instead of a model; may be given again.")
@@ -247,12 +255,12 @@ def import_arpa(file: str, out: str) -> None:
 
 
 @click.command()
-@click.argument("run", type=click.Path())
+@run_argument
 @click.option("--model", default=None, type=click.Path(exists=True, dir_okay=False), help="Instead of the run's own.")
-@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@workers_option
 @click.option("--hosts", is_flag=True, help="Hosts, with how many of their pages are fake.")
 @click.option("--clusters", is_flag=True, help="Style clusters, likewise.")
-@format_options
+@table_options
 @click.pass_context
 def fake(context: click.Context, /, run: str, **options: Any) -> int:
     """Every page of RUN by how likely no person wrote its text, the worst first.
@@ -260,14 +268,15 @@ def fake(context: click.Context, /, run: str, **options: Any) -> int:
     Pages that are not scored yet are scored. Pages with too little text, and pages in a language that the model does
     not know, have no score and come last.
     """
-    from samehand.cli.progress import ProgressDisplay
+    from samehand.cli.progress import ProgressDisplay, announce_compiling
     from samehand.methods.language import scores as scores
 
     if options["hosts"] and options["clusters"]:
         raise UsageError("Hosts and clusters are two lists: ask for one of them.")
-    with ProgressDisplay(**context.obj) as progress:
-        _score_run(run, options["model"], options["workers"], progress)
-    opened = open_run(run)
+    announce_compiling(["language"])
+    with ProgressDisplay(**context.obj) as on_progress:
+        _score_run(run, options["model"], options["workers"], on_progress)
+    opened = samehand.open_run(run)
     if options["hosts"] or options["clusters"]:
         sums = scores.sums_by_host if options["hosts"] else scores.sums_by_cluster
         print_rows(sums(opened.folder), options["form"], options["top"], columns=HOST_COLUMNS)
@@ -276,13 +285,13 @@ def fake(context: click.Context, /, run: str, **options: Any) -> int:
         table = _with_reason(table) if options["form"] == "table" else table
         print_rows(table, options["form"], options["top"], columns=FAKE_COLUMNS)
     facts = (opened.folder.marker("language") or {}).get("facts", {})
-    say(", ".join(f"{number} {verdict}" for verdict, number in facts.get("verdicts", {}).items()) + ".")
+    say(f"{listed(facts.get('verdicts', {}))}.")
     if facts.get("texts_cut"):
         say(f"{facts['texts_cut']} texts were judged by their beginning (see --max-text-bytes).")
     return DAMAGED if opened.manifest["stages"].get("read", {}).get("damaged") else 0
 
 
-def _score_run(run: str, model: str | None, workers: int | None, progress: Any) -> None:
+def _score_run(run: str, model: str | None, workers: int | None, on_progress: Any) -> None:
     from samehand.engine.local import LocalEngine
     from samehand.engine.pipeline import add_signal
     from samehand.methods.language.reference import open_judge
@@ -295,4 +304,4 @@ def _score_run(run: str, model: str | None, workers: int | None, progress: Any) 
         settings = Settings.from_dict(settings.as_dict() | {"language_model": str(Path(model).resolve())})
         public = {name: value for name, value in settings.as_dict().items() if name != "key"}
         folder.save_manifest(folder.manifest() | {"settings": public})
-    add_signal(folder, "language", settings=settings, engine=LocalEngine(workers), tell=progress)
+    add_signal(folder, "language", settings=settings, engine=LocalEngine(workers), tell=on_progress)

@@ -10,24 +10,32 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from samehand import __version__
+import samehand
 from samehand.base.errors import SamehandError, UsageError
-from samehand.base.settings import PRESETS, Settings
-from samehand.cli.common import (
-    DAMAGED,
-    ENGINES,
-    engine_from,
-    format_options,
-    neutral,
-    open_run,
-    print_rows,
-    say,
-    setting_options,
-    settings_from,
-    terminal_width,
-)
+from samehand.base.settings import Settings
+from samehand.cli.common import DAMAGED, engine_from, print_record, print_rows, say, terminal_width
+from samehand.cli.footer import next_commands
 from samehand.cli.label import label
 from samehand.cli.language import fake, language
+from samehand.cli.options import (
+    RECORDS,
+    SCAN_GROUPS,
+    Commands,
+    cut_option,
+    engine_options,
+    families_option,
+    format_option,
+    inputs_argument,
+    methods_from,
+    option,
+    preset_option,
+    run_argument,
+    setting_options,
+    settings_from,
+    signals_option,
+    table_options,
+)
+from samehand.cli.render import neutral
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.sites import parked, structure
 
@@ -48,12 +56,16 @@ def main() -> NoReturn:
     """Entry point: turns errors into one sentence and an exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="samehand", standalone_mode=False)
     except click.exceptions.Abort:
         _end(INTERRUPTED, "Interrupted. Run the same command again to go on.")
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
+    except click.UsageError as error:
+        _end(error.exit_code, f"Error: {_usage_message(error)}")
+    except click.ClickException as error:
+        _end(error.exit_code, f"Error: {neutral(error.format_message())}")
     except SamehandError as error:
         _end(error.exit_code, f"Error: {neutral(str(error))}")
     except KeyboardInterrupt:
@@ -64,26 +76,29 @@ def main() -> NoReturn:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _usage_message(error: click.UsageError) -> str:
+    """What click says, in one line: with the nearest right option, and where the help is."""
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        message = f"There is no option {error.option_name}: did you mean {error.possibilities[0]}?"
+    return neutral(message) + (f" See {error.ctx.command_path} --help." if error.ctx else "")
+
+
 def _end(code: int, message: str) -> NoReturn:
     click.echo(message, err=True)
     sys.exit(code)
 
 
-@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="samehand")
-@click.option("-v", "--verbose", is_flag=True, help="Say on standard error what becomes of each unit of work.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error but errors.")
+@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(samehand.__version__, prog_name="samehand")
+@click.option("-v", "--verbose", is_flag=True, help="Report each unit of work on standard error.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors on standard error.")
 @click.pass_context
 def cli(context: click.Context, verbose: bool, quiet: bool) -> None:
     """Finds the web pages that were made by the same hand."""
     context.obj = {"quiet": quiet, "verbose": verbose}
 
 
-SIGNAL_NAMES = ("style", "replica", "language", "sites")
-_engine_option = click.option(
-    "--engine", type=click.Choice(ENGINES), default=ENGINES[0], show_default=True, help="Where the work is done."
-)
-_master_option = click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
 CLUSTER_COLUMNS = {
     "cluster_id": "cluster",
     "pages": "pages",
@@ -100,117 +115,100 @@ LIKE_COLUMNS = {"query": "query", "rank": "rank", "similarity": "similarity", "u
 SPREAD_COLUMNS = {"weakest": "weakest", "steps": "steps", "url": "url", "path": "path"}
 
 
-@cli.command(epilog=EXIT_CODES)
-@click.argument("inputs", nargs=-1, required=True)
-@click.option("-o", "--out", required=True, type=click.Path(file_okay=False), help="The run folder.")
-@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
-@_engine_option
-@_master_option
-@click.option("--signals", default="style", show_default=True, help=f"Of {', '.join(SIGNAL_NAMES)}.")
-@click.option("--force", is_flag=True, help="Start a run folder anew that was made from other inputs or settings.")
-@click.option(
-    "--preset", type=click.Choice(tuple(PRESETS)), default="default", show_default=True, help="Settings to start from."
-)
-@click.option("--key-file", type=click.File("r"), default=None, help="File with the secret key of the rolling hash.")
-@setting_options
-@format_options
+@cli.command()
+@inputs_argument
+@option("-o", "--out", required=True, type=click.Path(file_okay=False), metavar="RUN", help="The run folder.")
+@signals_option
+@engine_options
+@option("--force", is_flag=True, help="Replace a run of other inputs or settings.")
+@preset_option
+@option("--key-file", type=click.File("r"), metavar="FILE", help="Secret key of the shingle hash.")
+@table_options
+@setting_options(*SCAN_GROUPS)
 @click.pass_context
 def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options: Any) -> int:
     """Read, fingerprint, cluster and rank a crawl; print the clusters.
 
-    INPUTS are WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with a url and an html column, globs,
-    @files that list inputs, or - for standard input. Run again, it does only what is missing.
+    INPUTS: WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with columns url and html, globs, @files that
+    list inputs, - for standard input. A second run of the same command does only what is missing.
     """
-    from samehand.api import scan as run_scan
-    from samehand.cli.progress import ProgressDisplay
+    from samehand.cli.progress import ProgressDisplay, announce_compiling
+    from samehand.cli.sentences import scan_summary
 
+    methods = methods_from(options["signals"])
+    if "style" not in methods:
+        raise UsageError(f"A scan needs the method style: give --signals style,{','.join(methods)}.")
     settings = settings_from(options)
-    with ProgressDisplay(**context.obj) as progress:
-        run = run_scan(
+    announce_compiling(methods)
+    with ProgressDisplay(**context.obj) as on_progress:
+        run = samehand.scan(
             inputs,
             out,
             settings=settings,
             engine=engine_from(options),
-            progress=progress,
+            progress=on_progress,
             force=options["force"],
-            signals=_signals_from(options["signals"]),
+            signals=methods,
         )
     print_rows(run.clusters(), options["form"], options["top"], columns=CLUSTER_COLUMNS)
-    from samehand.cli.sentences import scan_summary
-
     for line in scan_summary(run):
         say(line)
+    if options["form"] == "table":
+        for line in next_commands(out, clusters=run.manifest["stages"]["style"]["clusters"]):
+            say(line)
     return DAMAGED if run.manifest["stages"]["read"]["damaged"] else 0
 
 
-def _signals_from(given: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in given.split(","))
-    if set(names) - set(SIGNAL_NAMES) or "style" not in names:
-        raise UsageError(f"--signals is {given!r}: choose style, and with it any of {', '.join(SIGNAL_NAMES[1:])}.")
-    return names
-
-
-_run_argument = click.argument("run", type=click.Path())
-_cut_option = click.option("--cut", type=float, default=None, help="Another threshold than the tight one.")
-_families_option = click.option("--families", is_flag=True, help="The loose level: pages of the same software.")
-
-
 @cli.command()
-@_run_argument
-@_cut_option
-@_families_option
-@format_options
+@run_argument
+@cut_option
+@families_option
+@table_options
 def clusters(run: str, cut: float | None, families: bool, form: str, top: int | None) -> None:
     """The clusters of RUN by mean similarity x domains."""
-    table = open_run(run).clusters(cut=cut, families=families)
+    table = samehand.open_run(run).clusters(cut=cut, families=families)
     if not table.num_rows:
         say("There is no cluster: no two pages are as similar as that.")
     print_rows(table, form, top, columns=CLUSTER_COLUMNS)
 
 
 @cli.command()
-@_run_argument
+@run_argument
 @click.argument("cluster", type=int)
-@_cut_option
-@_families_option
-@format_options
+@cut_option
+@families_option
+@table_options
 def show(run: str, cluster: int, cut: float | None, families: bool, form: str, top: int | None) -> None:
     """The members of CLUSTER by similarity to its centre, its hosts and its weakest link."""
     from samehand.cli.sentences import cluster_summary
 
-    opened = open_run(run)
+    opened = samehand.open_run(run)
     members = opened.members(cluster, cut=cut, families=families)
     if form == "table":
-        click.echo(
-            "\n".join(
-                neutral(line)
-                for line in cluster_summary(opened, cluster, members, is_stored=cut is None and not families)
-            )
-            + "\n"
-        )
+        for line in cluster_summary(opened, cluster, members, is_stored=cut is None and not families):
+            click.echo(neutral(line))
+        click.echo()
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 
-@cli.command(epilog=EXIT_CODES)
-@_run_argument
-@click.argument("inputs", nargs=-1, required=True)
-@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
-@_engine_option
-@_master_option
-@format_options
+@cli.command()
+@run_argument
+@inputs_argument
+@engine_options
+@table_options
 @click.pass_context
 def add(context: click.Context, /, run: str, inputs: tuple[str, ...], **options: Any) -> int:
     """Add INPUTS to RUN: only what is new is read, and the result is that of a scan of everything.
 
     Prints the clusters that grew, merged or are new. A cluster that grows keeps its number.
     """
-    from samehand.api import add as add_inputs
-    from samehand.cli.progress import ProgressDisplay
+    from samehand.cli.progress import ProgressDisplay, announce_compiling
     from samehand.cli.sentences import growth_line, scan_summary
     from samehand.methods.style.growth import GROWTH
 
-    with ProgressDisplay(**context.obj) as progress:
-        grown = add_inputs(run, inputs, engine=engine_from(options), progress=progress)
+    announce_compiling(["style"])
+    with ProgressDisplay(**context.obj) as on_progress:
+        grown = samehand.add(run, inputs, engine=engine_from(options), progress=on_progress)
     print_rows(grown.folder.read_table(GROWTH), options["form"], options["top"], columns=GROWTH_COLUMNS)
     for line in [*scan_summary(grown), growth_line(grown.manifest["growth"])]:
         say(line)
@@ -218,9 +216,9 @@ def add(context: click.Context, /, run: str, inputs: tuple[str, ...], **options:
 
 
 @cli.command()
-@_run_argument
+@run_argument
 @click.argument("page")
-@format_options
+@table_options
 def like(run: str, page: str, form: str, top: int | None) -> None:
     """One to all: every page of RUN by similarity to PAGE (a URL or page id of the run, or an HTML file).
 
@@ -230,7 +228,7 @@ def like(run: str, page: str, form: str, top: int | None) -> None:
     from samehand.api import pages_in
     from samehand.cli.sentences import likeness_summary
 
-    opened = open_run(run)
+    opened = samehand.open_run(run)
     many = pages_in(page, opened.settings)
     if many is not None:
         for table in opened.like_each(many, top=10 if top is None else top):
@@ -257,22 +255,20 @@ def _page_or_content(run: "Run", page: str) -> bytes | str | int:
 @click.argument("left", metavar="A")
 @click.argument("right", metavar="B")
 @click.option("--run", "run_path", default=None, help="A run: A and B may then be URLs or page ids of it.")
-@click.option("--preset", type=click.Choice(tuple(PRESETS)), default="default", show_default=True)
-@click.option("--format", "form", type=click.Choice(("text", "jsonl")), default="text", show_default=True)
+@preset_option
+@format_option(RECORDS)
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True, help="Shared stretches shown.")
 def compare(left: str, right: str, run_path: str | None, preset: str, form: str, top: int) -> None:
     """Compare two pages: exact Jaccard and Dice, the estimate, and the noise they share, in both sources."""
     from samehand.cli.sentences import comparison_lines, comparison_row
     from samehand.methods.style.noise import compare as compare_pages
 
-    run = open_run(run_path) if run_path else None
+    run = samehand.open_run(run_path) if run_path else None
     settings = run.settings if run else Settings.preset(preset)
     contents = [_content(run, page) for page in (left, right)]
     found = compare_pages(*contents, settings=settings)
-    if form == "jsonl":
-        click.echo(comparison_row(found, left, right))
-    else:
-        click.echo("\n".join(comparison_lines(found, *contents, top=top, width=terminal_width())))
+    lines = comparison_lines(found, *contents, top=top, width=terminal_width())
+    print_record(comparison_row(found, left, right), form, lines)
 
 
 def _content(run: "Run | None", page: str) -> bytes:
@@ -287,17 +283,17 @@ def _content(run: "Run | None", page: str) -> bytes:
 
 
 @cli.command()
-@_run_argument
+@run_argument
 @click.option("--seeds", required=True, type=click.File("r"), help="Known bad URLs, hosts or domains, one a line.")
-@_cut_option
+@cut_option
 @click.option("--domains", is_flag=True, help="The domains reached, with their pages, instead of the pages.")
-@format_options
+@table_options
 def spread(run: str, seeds: Any, cut: float | None, domains: bool, form: str, top: int | None) -> None:
     """From known bad pages to the pages and domains of the same hand, with the path from seed to page."""
     from samehand.cli.sentences import domains_of
 
     wanted = [line for line in (line.strip() for line in seeds) if line and not line.startswith("#")]
-    found = open_run(run).spread(wanted, cut=cut)
+    found = samehand.open_run(run).spread(wanted, cut=cut)
     if domains:
         print_rows(domains_of(found), form, top)
     else:
@@ -308,20 +304,14 @@ def spread(run: str, seeds: Any, cut: float | None, domains: bool, form: str, to
 
 
 @cli.command()
-@_run_argument
-@click.option("--format", "form", type=click.Choice(("text", "jsonl")), default="text", show_default=True)
+@run_argument
+@format_option(RECORDS)
 def status(run: str, form: str) -> None:
     """What is done of RUN, what was rejected and why."""
-    import json
-
     from samehand.cli.sentences import run_status, status_lines
 
     facts = run_status(run)
-    click.echo(json.dumps(facts) if form == "jsonl" else _neutral_lines(status_lines(facts)))
-
-
-def _neutral_lines(lines: list[str]) -> str:
-    return "\n".join(neutral(line) for line in lines)
+    print_record(facts, form, status_lines(facts))
 
 
 @cli.command()

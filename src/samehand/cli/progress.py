@@ -1,21 +1,50 @@
 """Progress on standard error: a moving bar on a terminal, one line every 30 seconds otherwise."""
 
+import os
 import sys
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
+from samehand.cli.common import say
+from samehand.cli.footer import count
 
-from samehand.engine.tasks import Progress
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+
+    from samehand.engine.tasks import Progress
 
 LINE_SECONDS = 30.0
+KERNELS = Path(__file__).parent.parent / "kernels"
+KERNELS_OF = {"style": "noise", "replica": "text/words", "language": "text/tokens", "sites": "tags"}
+"""For each method a file of kernels that no other method compiles."""
+PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}"
+
+
+def announce_compiling(methods: Iterable[str]) -> None:
+    """Says that kernels of the methods will be compiled, where numba has not stored them yet."""
+    if any(not is_compiled(KERNELS / f"{KERNELS_OF[method]}.py") for method in methods):
+        say("Compiling kernels, once on this machine: about 20 s.")
+
+
+def is_compiled(source: Path) -> bool:
+    """Whether numba has an index of compiled functions for a file and this Python. An older index does not count.
+
+    numba stores them in NUMBA_CACHE_DIR, else beside the file, else in the user's cache.
+    """
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    shared = Path(chosen) if chosen else Path.home() / ".cache" / "numba"
+    folders = [] if chosen else [source.parent / "__pycache__"]
+    folders += shared.glob(f"{source.parent.name}_*")
+    pattern = f"{source.stem}.*.{PYTHON}*.nbi"
+    changed = source.stat().st_mtime
+    return any(index.stat().st_mtime >= changed for folder in folders for index in folder.glob(pattern))
 
 
 class ProgressDisplay:
-    """Sums up what the units tell. Use it as a context manager and as the `progress` of a scan."""
+    """Sums up the reports of the units. Use it as a context manager and as the `on_progress` of a scan."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self._units: dict[int, Progress] = {}
@@ -24,19 +53,8 @@ class ProgressDisplay:
         self._stage = ""
         self._quiet = quiet
         self._verbose = verbose and not quiet
-        self._bars: Bars | None = None
-        if not quiet and sys.stderr.isatty():
-            self._bars = Bars(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[counts]}"),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
+        self._bars = _bars() if not quiet and sys.stderr.isatty() else None
+        if self._bars is not None:
             self._task = self._bars.add_task("reading", total=1.0, counts="")
 
     def __enter__(self) -> Self:
@@ -50,14 +68,14 @@ class ProgressDisplay:
         if self._bars is not None:
             self._bars.stop()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: "Progress") -> None:
         """Takes one report of the pipeline."""
         if progress.stage == "plan":
             self._planned = progress.total
         elif progress.stage == "read":
             self._units[progress.unit] = progress
             if self._verbose and progress.share == 1.0:
-                self._say(f"unit {progress.unit}: {progress.pages:,} pages, {progress.rejects:,} rejects")
+                self._say(f"unit {progress.unit}: {count(progress.pages, 'page')}, {count(progress.rejects, 'reject')}")
         self._show(progress)
 
     def _say(self, line: str) -> None:
@@ -66,7 +84,7 @@ class ProgressDisplay:
         else:
             sys.stderr.write(line + "\n")
 
-    def _show(self, progress: Progress) -> None:
+    def _show(self, progress: "Progress") -> None:
         done, total, counts = self._state(progress)
         stage = "grouping" if progress.stage == "group" else "reading"
         if stage != self._stage:
@@ -77,14 +95,14 @@ class ProgressDisplay:
             self._last_line = time.monotonic()
             self._say(f"{stage} {100 * done / total:.0f} %: {counts}{self._time_left(done / total)}")
 
-    def _state(self, progress: Progress) -> tuple[float, float, str]:
+    def _state(self, progress: "Progress") -> tuple[float, float, str]:
         if progress.stage == "group":
             return progress.done, max(1, progress.total), f"probe {progress.done} of {progress.total}"
         units = self._units.values()
         megabytes = sum(unit.content_bytes for unit in units) / 1e6
         rate = megabytes / max(time.monotonic() - self._began, 0.001)
         pages, rejects = sum(unit.pages for unit in units), sum(unit.rejects for unit in units)
-        counts = f"{pages:,} pages, {rejects:,} rejects, {rate:,.0f} MB/s"
+        counts = f"{count(pages, 'page')}, {count(rejects, 'reject')}, {rate:,.0f} MB/s"
         return sum(unit.share for unit in units), max(1, self._planned), counts
 
     def _time_left(self, share: float) -> str:
@@ -92,3 +110,21 @@ class ProgressDisplay:
             return ""
         seconds = (time.monotonic() - self._stage_began) * (1 - share) / share
         return f", about {seconds / 60:.0f} min left"
+
+
+def _bars() -> "Bars":
+    """The moving bar. rich is slow to import, and nothing but a terminal needs it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[counts]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -6,9 +6,22 @@ from typing import Any
 
 import click
 
+import samehand
 from samehand.base.errors import UsageError
-from samehand.base.settings import PROFILES, Settings
-from samehand.cli.common import DAMAGED, format_options, neutral, open_run, print_rows, say
+from samehand.base.settings import Settings
+from samehand.cli.common import DAMAGED, print_rows, say
+from samehand.cli.options import (
+    STREAMS,
+    Commands,
+    format_option,
+    inputs_argument,
+    lexicon_option,
+    lexicons_option,
+    profile_option,
+    table_options,
+    workers_option,
+)
+from samehand.cli.render import neutral
 
 GROUP_COLUMNS = {
     "group_id": "group",
@@ -19,28 +32,31 @@ GROUP_COLUMNS = {
     "mean_cosine": "mean",
     "centre_url": "centre",
 }
-_profile_option = click.option(
-    "--profile", type=click.Choice(PROFILES), default="web", show_default=True, help="What the inputs hold."
-)
 
 
-@click.group()
+@click.group(cls=Commands)
 def lexicon() -> None:
     """The words that near replicas are judged by."""
 
 
 @lexicon.command()
-@click.argument("inputs", nargs=-1, required=True)
+@inputs_argument
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The file to write.")
-@_profile_option
-@click.option("--low", type=float, default=0.2, show_default=True, help="Least nidf of a word: 0 is in every document.")
-@click.option("--high", type=float, default=None, help="Highest nidf.  [default: 0.8; mail: 0.3]")
-def learn(inputs: tuple[str, ...], out: str, profile: str, low: float, high: float | None) -> None:
+@profile_option
+@click.option("--low", type=float, default=None, help="Lowest nidf of a word.  [default: that of the paper]")
+@click.option("--high", type=float, default=None, help="Highest nidf of a word.  [default: that of the paper]")
+def learn(inputs: tuple[str, ...], out: str, profile: str, low: float | None, high: float | None) -> None:
     """Learn a lexicon from INPUTS: a run folder, text files (.txt), whatever a scan reads, or mail."""
+    from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE
     from samehand.methods.replica.match import learn_lexicon
 
-    ends = {"web": 0.8, "mail": 0.3}
-    learned = learn_lexicon(inputs, profile=profile, low=low, high=ends[profile] if high is None else high)
+    default_low, default_high = MAIL_RANGE if profile == "mail" else WEB_RANGE
+    learned = learn_lexicon(
+        inputs,
+        profile=profile,
+        low=default_low if low is None else low,
+        high=default_high if high is None else high,
+    )
     learned.save(out)
     first, end = learned.primary()
     click.echo(f"{learned.documents} documents, {end - first} words with nidf {learned.low} to {learned.high}")
@@ -52,15 +68,13 @@ def learn(inputs: tuple[str, ...], out: str, profile: str, low: float, high: flo
 @click.command()
 @click.argument("target")
 @click.option("-o", "--out", default=None, type=click.Path(file_okay=False), help="Run folder, where TARGET is none.")
-@click.option(
-    "--lexicon", "lexicon_path", type=click.Path(exists=True), default=None, help="Instead of the shipped one."
-)
-@click.option("-K", "lexicons", type=click.IntRange(0, 30), default=10, show_default=True, help="Randomised lexicons.")
-@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
+@lexicon_option
+@lexicons_option
+@workers_option
 @click.option("--members", is_flag=True, help="Every grouped document with its group, instead of the groups.")
 @click.option("--group", type=int, default=None, help="One group: its documents, and the words they do not share.")
-@_profile_option
-@format_options
+@profile_option
+@table_options
 @click.pass_context
 def replicas(context: click.Context, /, target: str, out: str | None, **options: Any) -> int:
     """Near-replica groups of TARGET, a run folder; or of mail or a crawl, with -o RUN.
@@ -68,10 +82,11 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
     Documents are near replicas when they agree on any of K + 1 signatures and the cosine of their words is 0.8 and
     more. Run again, it does only what is missing.
     """
-    from samehand.cli.progress import ProgressDisplay
+    from samehand.cli.progress import ProgressDisplay, announce_compiling
     from samehand.methods.replica.match import compute_replicas
 
-    with ProgressDisplay(**context.obj) as progress:
+    announce_compiling(["replica"])
+    with ProgressDisplay(**context.obj) as on_progress:
         path = compute_replicas(
             target,
             out,
@@ -81,9 +96,9 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
                 lexicon_path=str(Path(options["lexicon_path"]).resolve()) if options["lexicon_path"] else "",
             ),
             workers=options["workers"],
-            progress=progress,
+            progress=on_progress,
         )
-    run = open_run(str(path))
+    run = samehand.open_run(path)
     if options["group"] is not None:
         _print_group(run, options["group"], options["form"], options["top"])
     elif options["members"]:
@@ -112,11 +127,9 @@ def _print_group(run: Any, group: int, form: str, top: int | None) -> None:
 
 @click.command()
 @click.option("--prototypes", required=True, type=click.Path(exists=True), help="Known mail: a folder, mbox or .eml.")
-@click.option(
-    "--lexicon", "lexicon_path", type=click.Path(exists=True), default=None, help="Instead of the shipped one."
-)
-@click.option("-K", "lexicons", type=click.IntRange(0, 30), default=10, show_default=True, help="Randomised lexicons.")
-@click.option("--format", "form", type=click.Choice(("csv", "jsonl")), default="csv", show_default=True)
+@lexicon_option
+@lexicons_option
+@format_option(STREAMS)
 def match(prototypes: str, lexicon_path: str | None, lexicons: int, form: str) -> None:
     """Match mail from standard input with known PROTOTYPES: a line for each message, as it comes.
 

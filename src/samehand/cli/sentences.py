@@ -1,7 +1,6 @@
 """Sentences about a run, a cluster, a likeness, a comparison: what the command line says around its tables."""
 
 import bisect
-import json
 import os
 from collections import Counter
 from typing import Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.run import Likeness, Run
+from samehand.cli.footer import completeness, count, read_sentence
 from samehand.cli.render import layout, neutral
 from samehand.engine.tasks import part_name
 from samehand.methods.style.noise import Comparison
@@ -20,35 +20,36 @@ _HOSTS_SHOWN = 10
 _EXCERPT = 60
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def scan_summary(run: Run) -> list[str]:
     """What a scan did, and how sure it can be."""
     manifest = run.manifest
     read, style = manifest["stages"]["read"], manifest["stages"]["style"]
-    lines = [
-        f"{_count(read['pages'], 'page')}, {_count(read['rejects'], 'reject')}; {_count(style['clusters'], 'cluster')} "
-        f"of {_count(style['clustered_pages'], 'page')}; {style['families']:,} families.",
-        f"{style['probes']} probes: a pair at similarity {run.settings.family_threshold:.2f} is missed "
+    reasons, unreadable = read["reasons"], manifest["unreadable"]
+    skipped = {reason: number for reason, number in reasons.items() if reason.startswith("record_type_")}
+    rejected = {reason: number for reason, number in reasons.items() if reason not in skipped}
+    failed = len(manifest["failures"])
+    return [
+        read_sentence(read["pages"], skipped, rejected),
+        f"{count(style['clusters'], 'cluster')} of {count(style['clustered_pages'], 'page')}; "
+        f"{count(style['families'], 'family')}.",
+        f"{count(style['probes'], 'probe')}: a pair at similarity {run.settings.family_threshold:.2f} is missed "
         f"with probability {style['family_miss_probability']:.1g}, at {run.settings.cluster_threshold:.2f} "
         f"with {style['cluster_miss_probability']:.1g}.",
+        *completeness(
+            str(run.folder.path),
+            inputs=len(manifest["inputs"]) + len(unreadable),
+            unreadable_inputs=len(unreadable),
+            unread_parts=failed,
+            damaged_records=read["damaged"] - len(unreadable) - failed,
+            leader_cap_hits=style["leader_cap_hits"],
+        ),
     ]
-    if style["leader_cap_hits"]:
-        lines.append(
-            f"{style['large_buckets']:,} large buckets were checked by leaders; {style['leader_cap_hits']:,} times a "
-            "page found no free place among them (raise --max-leaders to check more)."
-        )
-    if read["damaged"]:
-        lines.append(f"{read['damaged']:,} records or inputs were damaged: samehand status {run.folder.path}")
-    return lines
 
 
 def growth_line(growth: dict[str, int]) -> str:
     """What the last addition did to the clusters."""
     return (
-        f"{_count(growth['grew'], 'cluster')} grew, {growth['merged']:,} merged from several, {growth['new']:,} are "
+        f"{count(growth['grew'], 'cluster')} grew, {growth['merged']:,} merged from several, {growth['new']:,} are "
         f"new, {growth['parted']:,} parted."
     )
 
@@ -93,8 +94,8 @@ def likeness_summary(found: Likeness, examples: int, width: int | None) -> list[
     start = 0
     for gap in found.gaps:
         lines += _step(found, start, gap.pages, examples, width)
-        inside = f", {_count(gap.inside, 'page')} inside" if gap.inside else ""
-        lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {_count(gap.pages, 'page')}{inside}")
+        inside = f", {count(gap.inside, 'page')} inside" if gap.inside else ""
+        lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {count(gap.pages, 'page')}{inside}")
         start = gap.pages
     return lines + _step(found, start, found.pages.num_rows, examples, width)
 
@@ -109,31 +110,29 @@ def _step(found: Likeness, start: int, end: int, examples: int, width: int | Non
     table = layout(
         ["similarity", "url"],
         zip(shown.column("similarity").to_pylist(), shown.column("url").to_pylist(), strict=True),
-        width=width,
+        width=width and width - 3,
     )
     heading = (
-        f"{_count(step.num_rows, 'page')} on {_count(domains, 'domain')}, "
+        f"{count(step.num_rows, 'page')} on {count(domains, 'domain')}, "
         f"similarity {similarities[0]:.2f} to {similarities[-1]:.2f}"
     )
     return [heading, *(f"   {line}" for line in table.splitlines()[1:])]
 
 
-def comparison_row(found: Comparison, left: str, right: str) -> str:
-    """A comparison as one line of JSON."""
-    return json.dumps(
-        {
-            "left": left,
-            "right": right,
-            "jaccard": round(found.jaccard, 6),
-            "dice": round(found.dice, 6),
-            "estimate": round(found.estimate, 6),
-            "left_parts": found.left_parts,
-            "right_parts": found.right_parts,
-            "shared_parts": found.shared_parts,
-            "same_noise": found.same_noise,
-            "runs": [{"left": run.left, "right": run.right, "parts": run.parts} for run in found.runs],
-        }
-    )
+def comparison_row(found: Comparison, left: str, right: str) -> dict[str, Any]:
+    """A comparison as one object."""
+    return {
+        "left": left,
+        "right": right,
+        "jaccard": found.jaccard,
+        "dice": found.dice,
+        "estimate": found.estimate,
+        "left_parts": found.left_parts,
+        "right_parts": found.right_parts,
+        "shared_parts": found.shared_parts,
+        "same_noise": found.same_noise,
+        "runs": [{"left": run.left, "right": run.right, "parts": run.parts} for run in found.runs],
+    }
 
 
 def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
@@ -233,19 +232,19 @@ def status_lines(facts: dict[str, Any]) -> list[str]:
     style = facts["style"]
     if style:
         lines.append(
-            f"{_count(style['clusters'], 'cluster')} of {_count(style['clustered_pages'], 'page')}; "
-            f"{_count(style['checks'], 'check')} in {_count(style['buckets'], 'bucket')} of {style['probes']} probes; "
-            f"{_count(style['too_small'], 'page')} too small to compare, {style['equal']:,} equal to another; "
-            f"{_count(style['leader_cap_hits'], 'leader cap hit')}"
+            f"{count(style['clusters'], 'cluster')} of {count(style['clustered_pages'], 'page')}; "
+            f"{count(style['checks'], 'check')} in {count(style['buckets'], 'bucket')} of {style['probes']} probes; "
+            f"{count(style['too_small'], 'page')} too small to compare, {style['equal']:,} equal to another; "
+            f"{count(style['leader_cap_hits'], 'leader cap hit')}"
         )
     replica = facts["replica"]
     if replica:
         statuses = ", ".join(f"{count:,} {status}" for status, count in replica["statuses"].items())
         lines.append(
-            f"{_count(replica['groups'], 'group')} of {_count(replica['grouped_documents'], 'near replica')}; "
+            f"{count(replica['groups'], 'group')} of {count(replica['grouped_documents'], 'near replica')}; "
             f"{statuses}; "
-            f"{_count(replica['markup_capped'], 'page')} at a limit of their markup; "
-            f"{_count(replica['leader_cap_hits'], 'leader cap hit')}"
+            f"{count(replica['markup_capped'], 'page')} at a limit of their markup; "
+            f"{count(replica['leader_cap_hits'], 'leader cap hit')}"
         )
     if facts["growth"]:
         lines.append(f"since pages were added: {growth_line(facts['growth'])}")

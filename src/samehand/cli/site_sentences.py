@@ -1,8 +1,8 @@
 """Two pages' tags side by side, in lines for people or one object for programs."""
 
 import dataclasses
-import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from samehand.cli.render import neutral
 from samehand.methods.sites.tags import StructureComparison
@@ -78,6 +78,6 @@ def _cropped(text: str, size: int) -> str:
     return text if len(text) <= size else text[: size - 1] + "…"
 
 
-def structure_row(found: StructureComparison, names: Sequence[str]) -> str:
-    """The same as one JSON object."""
-    return json.dumps({"left": names[0], "right": names[1], **dataclasses.asdict(found)})
+def structure_row(found: StructureComparison, names: Sequence[str]) -> dict[str, Any]:
+    """The same as one object."""
+    return {"left": names[0], "right": names[1], **dataclasses.asdict(found)}

@@ -2,21 +2,31 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from samehand.base.errors import InputError
-from samehand.base.settings import Settings, fields_of
-from samehand.cli.common import FORMATS, TABLE_ROWS, print_rows, say, setting_options
+from samehand.base.settings import Settings
+from samehand.cli.common import print_record, print_rows, say
+from samehand.cli.footer import count, listed
+from samehand.cli.options import (
+    RECORDS,
+    TABLES,
+    format_option,
+    run_argument,
+    setting_options,
+    settings_from,
+    top_option,
+    workers_option,
+)
 
 if TYPE_CHECKING:
     from samehand.methods.sites.judge import Parked
     from samehand.methods.sites.nameservers.dns import ResolveProgress
     from samehand.methods.sites.providers import Verdicts
-    from samehand.store.folder import RunFolder
 
 PROVIDER_COLUMNS = {
     "provider": "provider",
@@ -56,19 +66,8 @@ BLOCK_LISTS = ("rpz", "domains")
 DNS_LINE_SECONDS = 10.0
 
 
-def _judging_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return setting_options(command, "sites", "providers")
-
-
-def _settings_of(folder: "RunFolder", options: dict[str, Any]) -> Settings:
-    """The settings of a run, changed by those options that were given."""
-    names = [field.name for field in fields_of("sites", "providers")]
-    changes = {name: options[name] for name in names if options.get(name) is not None}
-    return Settings.from_dict(folder.settings().as_dict() | changes)
-
-
 @click.command()
-@click.argument("run", type=click.Path())
+@run_argument
 @click.argument("files", nargs=-1, type=click.Path())
 @click.option(
     "--nameservers", multiple=True, type=click.Path(), help="Name servers: CSV (domain,ns), zone file, JSON of dig, …"
@@ -78,21 +77,17 @@ def _settings_of(folder: "RunFolder", options: dict[str, Any]) -> Settings:
 @click.option("--sites", "view", flag_value="sites", help="The sites, instead of the providers.")
 @click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites.")
 @click.option("--providers", "view", flag_value="providers", help="The providers, where --format is not table.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice((*FORMATS, *BLOCK_LISTS)),
-    default="table",
-    show_default=True,
-    help="rpz: a response policy zone; domains: spam sites; csv, jsonl: block list, or all figures of what is listed.",
+@format_option(
+    (*TABLES, *BLOCK_LISTS),
+    " rpz is a response policy zone, domains lists the spam sites.",
 )
-@click.option("--top", type=click.IntRange(min=0), default=None, help=f"Rows; 0 for all.  [default: {TABLE_ROWS}]")
+@top_option
 @click.option("--serial", type=int, default=1, show_default=True, help="Serial of the zone: raise it with each change.")
 @click.option("--whole", is_flag=True, help="In the zone: all name servers of a provider, those never seen included.")
 @click.option("--block-sites", is_flag=True, help="In the zone: spam sites of other providers, too.")
 @click.option("--allow", type=click.Path(), default=None, help="File of domains never to be blocked, one a line.")
-@click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
-@_judging_options
+@workers_option
+@setting_options("sites", "providers")
 @click.pass_context
 def parked(
     context: click.Context, /, run: str, files: tuple[str, ...], nameservers: tuple[str, ...], **options: Any
@@ -103,21 +98,23 @@ def parked(
     providers are spam, ok or unknown, with the figures that say why. FILES are further files of name servers. Run
     again without any, it uses those of the last time.
     """
-    from samehand.cli.progress import ProgressDisplay
+    from samehand.cli.progress import ProgressDisplay, announce_compiling
     from samehand.engine.local import LocalEngine
     from samehand.methods.sites.judge import judge_run
     from samehand.store.folder import RunFolder
 
     allowed = _names_in(options["allow"])
-    with ProgressDisplay(**context.obj) as progress:
+    settings = settings_from(options, stored=RunFolder.open(run).settings())
+    announce_compiling(["sites"])
+    with ProgressDisplay(**context.obj) as on_progress:
         found = judge_run(
             run,
-            settings=_settings_of(RunFolder.open(run), options),
+            settings=settings,
             nameservers=(*nameservers, *files),
             resolve=options["resolve"],
             retry=options["retry"],
             engine=LocalEngine(options["workers"]),
-            progress=progress,
+            progress=on_progress,
             dns_progress=_DnsLines(),
         )
     is_list = options["form"] in BLOCK_LISTS or (options["form"] in ("csv", "jsonl") and options["view"] is None)
@@ -170,9 +167,9 @@ def _print_list(verdicts: "Verdicts", allowed: list[str], options: dict[str, Any
     else:
         made = (to_csv if form == "csv" else to_jsonl)(providers, sites, allow=allowed)
     sys.stdout.write(made.text)
-    say(f"Written: {_listed(made.written) or 'nothing'}.")
+    say(f"Written: {listed(made.written) or 'nothing'}.")
     if made.left_out:
-        say(f"Left out: {_listed(made.left_out)}.")
+        say(f"Left out: {listed(made.left_out)}.")
 
 
 def _first_view(found: "Parked") -> str:
@@ -199,47 +196,39 @@ def _closing_lines(found: "Parked", run: str) -> Iterator[str]:
         yield "There is no site in this run: no page has a host name."
         return
     verdicts = ", ".join(f"{facts['sites'][verdict]:,} {verdict}" for verdict in VERDICT_ORDER)
-    yield f"{_count(sites, 'site')}: {verdicts}; {_providers_line(facts['providers'])}."
+    yield f"{count(sites, 'site')}: {verdicts}; {_providers_line(facts['providers'])}."
     if facts["plain"]:
-        yield f"Pages that say nothing of their site: {_listed(facts['plain'])}."
+        yield f"Pages that say nothing of their site: {listed(facts['plain'])}."
     if facts["without_servers"] == sites:
         yield (
             "No name servers are known, so all sites are judged in one pool and no provider is: "
             f"add them with --nameservers FILE, or ask DNS: samehand parked {run} --resolve"
         )
     elif facts["without_servers"]:
-        yield f"{_count(facts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."
+        yield f"{count(facts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."
     if found.servers is not None and found.servers.bad:
-        yield f"Passed over among the name servers: {_listed(found.servers.bad)}."
+        yield f"Passed over among the name servers: {listed(found.servers.bad)}."
     if found.servers is not None and found.servers.outcomes:
-        yield f"DNS said: {_listed(found.servers.outcomes)}."
+        yield f"DNS said: {listed(found.servers.outcomes)}."
     if facts["cut_pages"] or facts["markup_capped"]:
-        cut, capped = _count(facts["cut_pages"], "home page"), facts["markup_capped"]
+        cut, capped = count(facts["cut_pages"], "home page"), facts["markup_capped"]
         yield f"{cut} cut behind --max-tags, {capped:,} at a limit of their markup."
 
 
 def _providers_line(counts: dict[str, int]) -> str:
     if not sum(counts.values()):
         return "no provider"
-    known = _count(sum(counts.values()), "provider")
+    known = count(sum(counts.values()), "provider")
     return f"{known}: {counts['spam']:,} spam, {counts['ok']:,} ok, {counts['unknown']:,} with too few sites"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + "s" * (number != 1)
-
-
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 @click.command()
 @click.argument("left", metavar="A", type=click.Path())
 @click.argument("right", metavar="B", type=click.Path())
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+@format_option(RECORDS)
 @click.option("--top", type=click.IntRange(min=0), default=40, show_default=True, help="Lines of tags; 0 for all.")
-@lambda command: setting_options(command, "sites")
-def structure(left: str, right: str, form: str, top: int, max_tags: int | None) -> None:
+@setting_options("sites")
+def structure(left: str, right: str, form: str, top: int, **options: Any) -> None:
     """The tag alignment of two HTML files A and B: their distance D, its bounds, and the tags side by side.
 
     D is 1 - what they share, in order, as a part of the longer one. R, F and B are cheaper and never above it.
@@ -247,12 +236,9 @@ def structure(left: str, right: str, form: str, top: int, max_tags: int | None) 
     from samehand.cli.site_sentences import structure_lines, structure_row
     from samehand.methods.sites.tags import compare_structure
 
-    settings = Settings() if max_tags is None else Settings(max_tags=max_tags)
+    settings = settings_from(options, stored=Settings())
     found = compare_structure(_html(left), _html(right), max_tags=settings.max_tags)
-    if form == "json":
-        click.echo(structure_row(found, (left, right)))
-    else:
-        click.echo("\n".join(structure_lines(found, (left, right), rows=top)))
+    print_record(structure_row(found, (left, right)), form, structure_lines(found, (left, right), rows=top))
 
 
 def _html(path: str) -> bytes:

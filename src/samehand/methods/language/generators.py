@@ -22,9 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
-
-KINDS = ("pw5", "pw10", "ws10", "ws25", "ws50", "lm2", "lm3", "lm4")
-"""The paper's generators."""
+from samehand.methods.language import KINDS
 
 UNKNOWN, BEGIN, END = 0, 1, 2
 LONGEST_SENTENCE = 1000

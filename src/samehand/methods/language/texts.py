@@ -15,9 +15,10 @@ from samehand.base.errors import InputError, UsageError
 from samehand.base.settings import Settings
 from samehand.html import visible_text
 from samehand.kernels.ngrams.tries import END, START, UNKNOWN, find_child
+from samehand.methods.language import KINDS
 from samehand.methods.language.detector import TOO_SHORT, Judgement
 from samehand.methods.language.features import lowered
-from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS, WordText, detokenize, generate, sample
+from samehand.methods.language.generators import SPAM_KEYWORDS, WordText, detokenize, generate, sample
 from samehand.methods.language.markers import MarkerRule, Markers, find_markers
 from samehand.methods.language.model import Model
 from samehand.methods.language.reference import Judge, is_lower

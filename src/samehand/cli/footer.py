@@ -1,0 +1,119 @@
+"""The sentences after an answer: what was read, whether the answer is complete, which commands come next."""
+
+import shlex
+from collections.abc import Mapping
+
+_RECORD_TYPES = {
+    "request": "request",
+    "revisit": "revisit",
+    "warcinfo": "warcinfo record",
+    "metadata": "metadata record",
+    "conversion": "conversion record",
+    "continuation": "continuation record",
+    "unknown": "record of unknown type",
+}
+_REJECTED = {
+    "http_status": "with an HTTP status other than 2xx",
+    "not_html": "not HTML",
+    "empty_body": "empty",
+    "bad_http": "not valid HTTP",
+    "bad_encoding": "compressed in another way than declared",
+    "decompression_bomb": "unpacking to far more than their size",
+    "damaged_record": "damaged",
+    "truncated_record": "cut off",
+    "bad_archive": "in a damaged archive",
+    "bad_json": "not valid JSON",
+    "missing_column": "without a column of HTML",
+    "unreadable_file": "in a file that cannot be read",
+    "empty_file": "in an empty file",
+    "unknown_format": "in a file of unknown format",
+    "symlink": "behind a symbolic link",
+    "reader_error": "after an error in samehand",
+}
+_SHOWN = 4
+"""Reasons that a sentence names."""
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: 1 page, 2 pages, 3 families, 4 records of unknown type."""
+    if number == 1:
+        return f"1 {noun}"
+    head, space, rest = noun.partition(" of ")
+    plural = head[:-1] + "ies" if head.endswith("y") and head[-2:-1] not in "aeiou" else head + "s"
+    return f"{number:,} {plural}{space}{rest}"
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts by name: 3 other status, 2 empty body."""
+    return ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
+
+
+def read_sentence(pages: int, skipped: Mapping[str, int], rejected: Mapping[str, int]) -> str:
+    """What became of the records: the pages, the records that hold no page by nature, the rejected pages."""
+    parts = [count(pages, "page")]
+    if any(skipped.values()):
+        names = {reason: _record_type(reason) for reason in skipped}
+        each = {reason: count(number, names[reason]) for reason, number in skipped.items()}
+        parts.append(f"{count(sum(skipped.values()), 'record')} skipped: {_commonest(skipped, each)}")
+    if any(rejected.values()):
+        each = {
+            reason: f"{number:,} {_REJECTED.get(reason, reason.replace('_', ' '))}"
+            for reason, number in rejected.items()
+        }
+        parts.append(f"{sum(rejected.values()):,} rejected: {_commonest(rejected, each)}")
+    return "; ".join(parts) + "."
+
+
+def _record_type(reason: str) -> str:
+    name = reason.removeprefix("record_type_")
+    return _RECORD_TYPES.get(name, f"{name.replace('_', ' ')} record")
+
+
+def _commonest(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """The commonest reasons in words, and how many records have others."""
+    reasons = sorted((reason for reason in counts if counts[reason]), key=lambda reason: (-counts[reason], reason))
+    if len(reasons) <= _SHOWN:
+        return ", ".join(words[reason] for reason in reasons)
+    rest = sum(counts[reason] for reason in reasons[_SHOWN - 1 :])
+    return ", ".join([*(words[reason] for reason in reasons[: _SHOWN - 1]), f"{rest:,} for other reasons"])
+
+
+def completeness(
+    run: str,
+    *,
+    inputs: int,
+    unreadable_inputs: int = 0,
+    unread_parts: int = 0,
+    damaged_records: int = 0,
+    leader_cap_hits: int = 0,
+) -> list[str]:
+    """Whether a result covers everything: one sentence, or one for each thing that is missing."""
+    status = f"samehand status {shlex.quote(run)}"
+    missing = []
+    if unreadable_inputs:
+        missing.append(f"{unreadable_inputs:,} of {count(inputs, 'input')} could not be read: {status}")
+    if unread_parts:
+        parts, them = count(unread_parts, "part"), "it" if unread_parts == 1 else "them"
+        missing.append(f"{parts} of the inputs failed; run the same command again to read {them}: {status}")
+    if damaged_records:
+        were = "was" if damaged_records == 1 else "were"
+        missing.append(f"{count(damaged_records, 'damaged record')} {were} left out: {status}")
+    if leader_cap_hits:
+        pages, were = count(leader_cap_hits, "page"), "was" if leader_cap_hits == 1 else "were"
+        missing.append(f"{pages} of large buckets {were} not compared with all others; --max-leaders allows more.")
+    return [f"Incomplete: {reason}" for reason in missing] or ["Complete: every input was read."]
+
+
+def next_commands(run: str, *, clusters: int) -> list[str]:
+    """The commands that are useful after a scan, with what each of them answers."""
+    quoted = shlex.quote(run)
+    commands = {
+        f"samehand show {quoted} 1": "the pages of the first cluster",
+        f"samehand clusters {quoted} --top 0": "all clusters",
+        f"samehand replicas {quoted}": "near replicas; the class of a cluster",
+        f"samehand fake {quoted}": "pages whose text no person wrote",
+        f"samehand parked {quoted}": "parked sites and their providers",
+    }
+    shown = list(commands.items())[0 if clusters else 2 :]
+    size = max(len(command) for command, _ in shown)
+    return ["Next:", *(f"  {command:<{size}}  {answer}" for command, answer in shown)]
