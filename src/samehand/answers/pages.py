@@ -1,6 +1,7 @@
 """The pages of a run, found by URL or id, and pages from outside."""
 
 import difflib
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from samehand.base.errors import InputError, UsageError
 from samehand.base.page import Page
 from samehand.base.settings import Settings
-from samehand.sources import Source, read_page
+from samehand.sources import Source, find_sources, read_page, read_sources
 from samehand.sources.http.body import HTML, Origin, make_page
 from samehand.store.folder import RunFolder
 from samehand.store.page_list import PageList
@@ -26,6 +27,17 @@ def page_of(html: bytes | str, url: str | None, settings: Settings) -> Page:
     if not isinstance(made, Page):
         raise UsageError(f"That is no HTML page ({made.reason}): give the source of a page.")
     return made
+
+
+def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, Page]] | None:
+    """Names and pages in a file or folder of many; None if `path` is no such thing."""
+    if not os.path.exists(path):
+        return None
+    sources, unreadable = find_sources([path], profile=settings.profile)
+    if unreadable or sources[0].kind == "html":
+        return None
+    pages = (item for item in read_sources(sources, settings) if isinstance(item, Page))
+    return ((page.url or page.source_path, page) for page in pages)
 
 
 class RunPages(PageList):
@@ -98,11 +110,6 @@ class RunPages(PageList):
         page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
         part = self.folder.read_part(PAGES, page_id >> 32, ["content_charset"])
         return visible_text(as_utf8(content, part.column("content_charset")[page_id & 0xFFFFFFFF].as_py()))
-
-    def texts(self) -> Iterator[bytes]:
-        """The visible text of every page."""
-        for row in range(len(self.folder.page_ids)):
-            yield self.text(row).encode()
 
     def _source_of(self, place: str) -> Source:
         sources = [Source.from_dict(stored) for stored in self.folder.manifest()["inputs"]]

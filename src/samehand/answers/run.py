@@ -2,10 +2,11 @@
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from samehand.answers.sites import SiteAnswers
     from samehand.engine.engine import Engine
     from samehand.engine.progress import OnProgress
-    from samehand.methods.style.answers import Likeness, StyleAnswers
+    from samehand.methods.style.answers import Likeness, StyleAnswers, WeakestLink
 
 
 class Run:
@@ -205,6 +206,11 @@ class Run:
         self._require("style")
         return Result(self._style.spread(seeds, cut=cut))
 
+    def weakest_link(self, page_ids: Sequence[int]) -> "WeakestLink | None":
+        """The weakest of the links that hold these pages together; None if no link joins them directly."""
+        self._require("style")
+        return self._style.weakest_link(np.asarray(page_ids, np.int64))
+
     def explain(self, left: str | int, right: str | int) -> "Explanation":
         """Why two pages of the run are alike: the noise they share, and the words they share."""
         from samehand.answers.explain import explain
@@ -262,10 +268,10 @@ class Run:
         sites, clusters, providers = (Result(self.folder.read(table)) for table in (SITES, SITE_CLUSTERS, PROVIDERS))
         return SiteAnswers(sites, clusters, providers, self.counts("sites"))
 
-    def counts(self, method: str) -> Mapping[str, Any]:
+    def counts(self, method: str) -> dict[str, Any]:
         """What a method reported of its work."""
         self._require(method)
-        counts: Mapping[str, Any] = self.manifest["stages"][method]
+        counts: dict[str, Any] = self.manifest["stages"][method]
         return counts
 
     def sql(self, query: str) -> Result:

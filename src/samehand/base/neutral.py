@@ -2,7 +2,7 @@
 
 import unicodedata
 
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def neutral(text: str) -> str:
@@ -10,5 +10,5 @@ def neutral(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        char if unicodedata.category(char) not in _UNSAFE else char.encode("unicode_escape").decode() for char in text
+        char if unicodedata.category(char) not in UNSAFE else char.encode("unicode_escape").decode() for char in text
     )

@@ -1,25 +1,32 @@
 """What all commands share: how answers are printed, how things are said, which engine works."""
 
+import contextlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from samehand.cli.render import json_line, neutral, write_rows
+import samehand
+from samehand.base.neutral import neutral
+from samehand.cli.render import json_line, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from samehand.engine.pipeline import Engine
+    from samehand.answers.result import Result
+    from samehand.answers.run import Run
+    from samehand.engine.engine import Engine
+    from samehand.engine.progress import OnProgress
 
 TABLE_ROWS = 20
 DAMAGED = 3
 """Exit code of a command that finished although some input was damaged."""
 
 
-def print_rows(table: "pa.Table", form: str, top: int | None, *, columns: dict[str, str] | None = None) -> None:
+def print_rows(rows: "pa.Table | Result", form: str, top: int | None, *, columns: dict[str, str] | None = None) -> None:
     """Prints answers: as a table for people the first rows and chosen `columns` (name: heading), else everything."""
+    table: pa.Table = getattr(rows, "table", rows)
     limit = TABLE_ROWS if top is None and form == "table" else top
     shown = table.slice(0, limit) if limit else table
     if form == "table" and columns:
@@ -57,3 +64,37 @@ def engine_from(options: dict[str, Any]) -> "Engine":
     from samehand.engine.local import LocalEngine
 
     return LocalEngine(options["workers"])
+
+
+@contextlib.contextmanager
+def watched(context: click.Context, methods: Iterable[str]) -> "Iterator[OnProgress]":
+    """Shows the progress of what computes methods, and says first if kernels have to be compiled."""
+    from samehand.cli.progress import ProgressDisplay, announce_compiling
+
+    announce_compiling(methods)
+    with ProgressDisplay(**context.obj) as on_progress:
+        yield on_progress
+
+
+def run_with(
+    context: click.Context, path: str, method: str, options: dict[str, Any], changes: Mapping[str, Any]
+) -> "Run":
+    """A run that has the answers of a method. They are computed if they are missing, or if settings are changed."""
+    run = samehand.open_run(path)
+    if changes or method not in run.manifest["stages"]:
+        with watched(context, [method]) as on_progress:
+            run.compute(method, engine=engine_from(options), on_progress=on_progress, **changes)
+    return run
+
+
+def exit_code(run: "Run") -> int:
+    """DAMAGED if some input of the run was damaged."""
+    return DAMAGED if run.manifest["stages"].get("read", {}).get("damaged") else 0
+
+
+def say_status(run: "Run", method: str) -> None:
+    """Says what a method found."""
+    from samehand.methods.registry import methods
+
+    for line in methods()[method].status(run.counts(method)):
+        say(f"{line}.")

@@ -1,7 +1,7 @@
 """The sentences after an answer: what was read, whether the answer is complete, which commands come next."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _RECORD_TYPES = {
     "request": "request",
@@ -104,16 +104,17 @@ def completeness(
     return [f"Incomplete: {reason}" for reason in missing] or ["Complete: every input was read."]
 
 
-def next_commands(run: str, *, clusters: int) -> list[str]:
+def next_commands(run: str, methods: Sequence[str], *, clusters: int) -> list[str]:
     """The commands that are useful after a scan, with what each of them answers."""
     quoted = shlex.quote(run)
-    commands = {
-        f"samehand show {quoted} 1": "the pages of the first cluster",
-        f"samehand clusters {quoted} --top 0": "all clusters",
-        f"samehand replicas {quoted}": "near replicas; the class of a cluster",
-        f"samehand fake {quoted}": "pages whose text no person wrote",
-        f"samehand parked {quoted}": "parked sites and their providers",
-    }
-    shown = list(commands.items())[0 if clusters else 2 :]
-    size = max(len(command) for command, _ in shown)
-    return ["Next:", *(f"  {command:<{size}}  {answer}" for command, answer in shown)]
+    commands = {}
+    if clusters:
+        commands[f"samehand show {quoted} 1"] = "the pages of the first cluster"
+    if "style" in methods:
+        commands[f"samehand clusters {quoted} --top 0"] = "all clusters"
+    more = "; the class of each cluster" if "style" in methods and "replica" not in methods else ""
+    commands[f"samehand replicas {quoted}"] = f"near replicas{more}"
+    commands[f"samehand fake {quoted}"] = "text that a machine made"
+    commands[f"samehand parked {quoted}"] = "parked sites and their providers"
+    size = max(len(command) for command in commands)
+    return ["Next:", *(f"  {command:<{size}}  {answer}" for command, answer in commands.items())]

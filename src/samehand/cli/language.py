@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import samehand
 from samehand.base.errors import InputError, UsageError
 from samehand.base.settings import Settings
 from samehand.cli.common import DAMAGED, print_rows, say
-from samehand.cli.footer import listed
 from samehand.cli.options import (
     Commands,
     Names,
     inputs_argument,
     profile_option,
-    run_argument,
     table_options,
-    workers_option,
 )
 from samehand.cli.render import json_line, neutral
 from samehand.methods.language import KINDS
@@ -74,8 +70,8 @@ def train(inputs: tuple[str, ...], out: str, profile: str, **options: Any) -> No
 
     Counting may be larger than memory. What is sorted waits in OUT.counting: killed and run again, it goes on.
     """
+    from samehand.base.files import writing
     from samehand.methods.language.training import TrainingRule, train_model
-    from samehand.store.folder import writing
 
     words = options["vocabulary"]
     rule = TrainingRule(
@@ -158,13 +154,13 @@ def _score_row(name: str, judgement: Any) -> dict[str, Any]:
 def _score_table(rows: list[dict[str, Any]]) -> "pa.Table":
     import pyarrow as pa
 
-    from samehand.methods.language.signal import JUDGEMENT_FIELDS
+    from samehand.methods.language.method import JUDGEMENT_FIELDS
 
     schema = pa.schema([pa.field("input", pa.string()), *JUDGEMENT_FIELDS])
-    return _with_reason(pa.Table.from_pylist(rows, schema=schema))
+    return with_reason(pa.Table.from_pylist(rows, schema=schema))
 
 
-def _with_reason(table: "pa.Table") -> "pa.Table":
+def with_reason(table: "pa.Table") -> "pa.Table":
     """The first of the reasons as a column of its own."""
     import pyarrow as pa
 
@@ -228,9 +224,9 @@ def generate(model: str | None, kind: str, words: int, seed: int, texts: tuple[s
 @click.option("-o", "--out", default=None, type=click.Path(dir_okay=False), help="[default: MODEL with .arpa]")
 def export(model: str, arpa: bool, out: str | None) -> None:
     """Export MODEL as an ARPA file, packed where its name ends in .gz."""
+    from samehand.base.files import writing
     from samehand.methods.language.arpa import write_arpa
     from samehand.methods.language.model import Model
-    from samehand.store.folder import writing
 
     del arpa  # said for clearness; there is no other form
     target = Path(out) if out else Path(model).with_suffix(".arpa")
@@ -245,63 +241,10 @@ def export(model: str, arpa: bool, out: str | None) -> None:
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The model to write.")
 def import_arpa(file: str, out: str) -> None:
     """Import an ARPA FILE, plain or packed. It has no counts: perplexity can be had of it, relative entropy cannot."""
+    from samehand.base.files import writing
     from samehand.methods.language.arpa import read_arpa
-    from samehand.store.folder import writing
 
     model = read_arpa(file)
     with writing(Path(out).parent):
         model.save(out)
     click.echo(f"{out}: {_described(model)}")
-
-
-@click.command()
-@run_argument
-@click.option("--model", default=None, type=click.Path(exists=True, dir_okay=False), help="Instead of the run's own.")
-@workers_option
-@click.option("--hosts", is_flag=True, help="Hosts, with how many of their pages are fake.")
-@click.option("--clusters", is_flag=True, help="Style clusters, likewise.")
-@table_options
-@click.pass_context
-def fake(context: click.Context, /, run: str, **options: Any) -> int:
-    """Every page of RUN by how likely no person wrote its text, the worst first.
-
-    Pages that are not scored yet are scored. Pages with too little text, and pages in a language that the model does
-    not know, have no score and come last.
-    """
-    from samehand.cli.progress import ProgressDisplay, announce_compiling
-    from samehand.methods.language import scores as scores
-
-    if options["hosts"] and options["clusters"]:
-        raise UsageError("Hosts and clusters are two lists: ask for one of them.")
-    announce_compiling(["language"])
-    with ProgressDisplay(**context.obj) as on_progress:
-        _score_run(run, options["model"], options["workers"], on_progress)
-    opened = samehand.open_run(run)
-    if options["hosts"] or options["clusters"]:
-        sums = scores.sums_by_host if options["hosts"] else scores.sums_by_cluster
-        print_rows(sums(opened.folder), options["form"], options["top"], columns=HOST_COLUMNS)
-    else:
-        table = scores.worst_first(opened.folder)
-        table = _with_reason(table) if options["form"] == "table" else table
-        print_rows(table, options["form"], options["top"], columns=FAKE_COLUMNS)
-    facts = (opened.folder.marker("language") or {}).get("facts", {})
-    say(f"{listed(facts.get('verdicts', {}))}.")
-    if facts.get("texts_cut"):
-        say(f"{facts['texts_cut']} texts were judged by their beginning (see --max-text-bytes).")
-    return DAMAGED if opened.manifest["stages"].get("read", {}).get("damaged") else 0
-
-
-def _score_run(run: str, model: str | None, workers: int | None, on_progress: Any) -> None:
-    from samehand.engine.local import LocalEngine
-    from samehand.engine.pipeline import add_signal
-    from samehand.methods.language.reference import open_judge
-    from samehand.store.folder import RunFolder
-
-    folder = RunFolder.open(run)
-    settings = folder.settings()
-    if model is not None:
-        open_judge(Path(model))  # a file that is none is refused before the run is told of it
-        settings = Settings.from_dict(settings.as_dict() | {"language_model": str(Path(model).resolve())})
-        public = {name: value for name, value in settings.as_dict().items() if name != "key"}
-        folder.save_manifest(folder.manifest() | {"settings": public})
-    add_signal(folder, "language", settings=settings, engine=LocalEngine(workers), tell=on_progress)

@@ -15,10 +15,10 @@ import click
 from samehand.base.errors import UsageError
 from samehand.base.settings import GROUPS, PRESETS, PROFILES, Settings, fields_of, nearest
 from samehand.cli.common import TABLE_ROWS, say
+from samehand.methods import NAMES as METHODS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-METHODS = ("style", "replica", "language", "sites")
 ENGINES = ("local", "spark")
 TABLES = ("table", "csv", "jsonl", "parquet")
 """Formats of commands that print rows."""
@@ -123,9 +123,7 @@ lexicons_option = option(
     "lexicons",
     type=click.IntRange(0, 30),
     metavar="N",
-    default=10,
-    show_default=True,
-    help="Randomised lexicons, 0 to 30.",
+    help="Randomised lexicons, 0 to 30.  [default: 10, or as the run has]",
 )
 top_option = option(
     "--top", type=click.IntRange(min=0), metavar="N", help=f"Rows; 0 for all.  [default: {TABLE_ROWS} in a table]"

@@ -14,7 +14,7 @@ from samehand.cli.footer import count
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
-    from samehand.engine.tasks import Progress
+    from samehand.engine.progress import Progress
 
 LINE_SECONDS = 30.0
 KERNELS = Path(__file__).parent.parent / "kernels"

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from samehand.base.errors import UsageError
+from samehand.base.neutral import UNSAFE, neutral
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,20 +28,10 @@ PROSE = 20
 LONGEST = 260
 """A text below its row is cut to this: no host name with its port is longer."""
 
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # A user name before the host is left out: "bank.example@evil.example" is a page of evil.example. Browsers end the host
 # at a backslash, so an authority that holds one is shown as it is.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#\\]*@)?)?([^/?#]*)(.*)", re.DOTALL)
-
-
-def neutral(text: str) -> str:
-    """`text` with control, format and direction characters made visible: \\x1b instead of an escape."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char if unicodedata.category(char) not in _UNSAFE else char.encode("unicode_escape").decode() for char in text
-    )
 
 
 def json_line(row: Mapping[str, Any]) -> str:
@@ -48,7 +39,7 @@ def json_line(row: Mapping[str, Any]) -> str:
     line = json.dumps(_rounded(row), ensure_ascii=False)
     if line.isascii() and line.isprintable():
         return line
-    return "".join(char if unicodedata.category(char) not in _UNSAFE else _json_escape(char) for char in line)
+    return "".join(char if unicodedata.category(char) not in UNSAFE else _json_escape(char) for char in line)
 
 
 def _json_escape(char: str) -> str:

@@ -8,30 +8,32 @@ import click
 
 import samehand
 from samehand.base.errors import UsageError
+from samehand.base.neutral import neutral
 from samehand.base.settings import Settings
-from samehand.cli.common import DAMAGED, print_rows, say
+from samehand.cli.common import engine_from, exit_code, print_rows, run_with, say, say_status, watched
 from samehand.cli.options import (
     STREAMS,
     Commands,
+    engine_options,
     format_option,
     inputs_argument,
     lexicon_option,
     lexicons_option,
+    option,
     profile_option,
     table_options,
-    workers_option,
 )
-from samehand.cli.render import neutral
 
 GROUP_COLUMNS = {
-    "group_id": "group",
+    "group_number": "group",
     "documents": "documents",
     "hosts": "hosts",
-    "domains": "domains",
+    "sites": "sites",
     "weakest_cosine": "weakest",
     "mean_cosine": "mean",
     "centre_url": "centre",
 }
+MEMBER_COLUMNS = {"group_number": "group", "cosine": "cosine", "lexicon": "lexicon", "url": "url"}
 
 
 @click.group(cls=Commands)
@@ -47,8 +49,8 @@ def lexicon() -> None:
 @click.option("--high", type=float, default=None, help="Highest nidf of a word.  [default: that of the paper]")
 def learn(inputs: tuple[str, ...], out: str, profile: str, low: float | None, high: float | None) -> None:
     """Learn a lexicon from INPUTS: a run folder, text files (.txt), whatever a scan reads, or mail."""
+    from samehand.answers.lexicons import learn_lexicon
     from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE
-    from samehand.methods.replica.match import learn_lexicon
 
     default_low, default_high = MAIL_RANGE if profile == "mail" else WEB_RANGE
     learned = learn_lexicon(
@@ -67,62 +69,66 @@ def learn(inputs: tuple[str, ...], out: str, profile: str, low: float | None, hi
 
 @click.command()
 @click.argument("target")
-@click.option("-o", "--out", default=None, type=click.Path(file_okay=False), help="Run folder, where TARGET is none.")
+@option("-o", "--out", type=click.Path(file_okay=False), metavar="RUN", help="Run folder, if TARGET is none.")
 @lexicon_option
 @lexicons_option
-@workers_option
-@click.option("--members", is_flag=True, help="Every grouped document with its group, instead of the groups.")
-@click.option("--group", type=int, default=None, help="One group: its documents, and the words they do not share.")
+@engine_options
+@option("--members", is_flag=True, help="Every grouped document with its group, instead of the groups.")
+@option("--group", type=int, metavar="N", help="One group: its documents, and the words that they share.")
 @profile_option
 @table_options
 @click.pass_context
 def replicas(context: click.Context, /, target: str, out: str | None, **options: Any) -> int:
-    """Near-replica groups of TARGET, a run folder; or of mail or a crawl, with -o RUN.
+    """Groups of near replicas of TARGET, a run folder; or of mail or a crawl, with -o RUN.
 
-    Documents are near replicas when they agree on any of K + 1 signatures and the cosine of their words is 0.8 and
-    more. Run again, it does only what is missing.
+    Two documents are near replicas if any of their K + 1 signatures agree and the cosine of their words is at least
+    0.8. A second run of the same command does only what is missing.
     """
-    from samehand.cli.progress import ProgressDisplay, announce_compiling
-    from samehand.methods.replica.match import compute_replicas
-
-    announce_compiling(["replica"])
-    with ProgressDisplay(**context.obj) as on_progress:
-        path = compute_replicas(
-            target,
-            out,
-            settings=Settings(
-                profile=options["profile"],
-                randomised_lexicons=options["lexicons"],
-                lexicon_path=str(Path(options["lexicon_path"]).resolve()) if options["lexicon_path"] else "",
-            ),
-            workers=options["workers"],
-            progress=on_progress,
-        )
-    run = samehand.open_run(path)
+    changes = {"randomised_lexicons": options["lexicons"]} if options["lexicons"] is not None else {}
+    if options["lexicon_path"]:
+        changes["lexicon_path"] = str(Path(options["lexicon_path"]).resolve())
+    if out is not None:
+        run = _scanned(context, target, out, options, changes)
+    elif (Path(target) / "run.json").is_file():
+        run = run_with(context, target, "replica", options, changes)
+    else:
+        raise UsageError(f"{target} is not a run folder. To find replicas in other inputs, name a run folder with -o.")
     if options["group"] is not None:
         _print_group(run, options["group"], options["form"], options["top"])
     elif options["members"]:
-        print_rows(run.replica_members(), options["form"], options["top"])
+        print_rows(run.replica_members(), options["form"], options["top"], columns=MEMBER_COLUMNS)
     else:
         print_rows(run.replicas(), options["form"], options["top"], columns=GROUP_COLUMNS)
-    facts = run.folder.marker("replica")
-    if facts is not None:
-        statuses = ", ".join(f"{count} {status}" for status, count in facts["facts"]["statuses"].items())
-        say(f"{facts['facts']['groups']} groups of {facts['facts']['grouped_documents']} documents; {statuses}.")
-        if facts["facts"]["markup_capped"]:
-            say(f"{facts['facts']['markup_capped']} pages hit a limit of their markup (see --max-tokens and its like).")
-    return DAMAGED if run.manifest["stages"].get("read", {}).get("damaged") else 0
+    say_status(run, "replica")
+    return exit_code(run)
 
 
-def _print_group(run: Any, group: int, form: str, top: int | None) -> None:
-    members = run.replica_members(group)
+def _scanned(
+    context: click.Context, target: str, out: str, options: dict[str, Any], changes: dict[str, Any]
+) -> "samehand.Run":
+    """A run made from other inputs, with the method replica alone."""
+    with watched(context, ["replica"]) as on_progress:
+        return samehand.scan(
+            target,
+            out,
+            signals="replica",
+            settings=Settings(profile=options["profile"], **changes),
+            engine=engine_from(options),
+            on_progress=on_progress,
+        )
+
+
+def _print_group(run: "samehand.Run", number: int, form: str, top: int | None) -> None:
+    members = run.replica_members(number)
     if form == "table":
-        words = run.shared_words(members)
-        click.echo(f"group {group}: {members.num_rows} documents; all share {len(words.shared)} words with the centre")
-        click.echo(neutral("shared: " + " ".join(words.shared[:20])))
-        click.echo(neutral("only in the centre: " + " ".join(words.left_only[:20])))
-        click.echo(neutral("only in the farthest: " + " ".join(words.right_only[:20])) + "\n")
-    print_rows(members, form, top, columns={"cosine": "cosine", "lexicon": "lexicon", "url": "url"})
+        ids = members["page_id"]
+        words = run.explain(ids[0], ids[-1]).words
+        click.echo(f"group {number}: {len(members)} documents")
+        click.echo(f"The medoid and the document least like it share {len(words.shared)} words:")
+        click.echo(neutral("  " + " ".join(words.shared[:20])))
+        click.echo(neutral("  only in the medoid: " + " ".join(words.left_only[:20])))
+        click.echo(neutral("  only in the other: " + " ".join(words.right_only[:20])) + "\n")
+    print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 
 @click.command()
@@ -130,7 +136,7 @@ def _print_group(run: Any, group: int, form: str, top: int | None) -> None:
 @lexicon_option
 @lexicons_option
 @format_option(STREAMS)
-def match(prototypes: str, lexicon_path: str | None, lexicons: int, form: str) -> None:
+def match(prototypes: str, lexicon_path: str | None, lexicons: int | None, form: str) -> None:
     """Match mail from standard input with known PROTOTYPES: a line for each message, as it comes.
 
     Says which prototype is nearest, by which of the K + 1 signatures (0 is the original lexicon, -1 all words), and
@@ -142,7 +148,11 @@ def match(prototypes: str, lexicon_path: str | None, lexicons: int, form: str) -
         raise UsageError("match reads mail from standard input: samehand match --prototypes known/ < stream.mbox")
     path = Path(lexicon_path) if lexicon_path else None
     for line in matched_stream(
-        prototypes, sys.stdin.buffer, lexicon=path, settings=Settings(randomised_lexicons=lexicons), form=form
+        prototypes, sys.stdin.buffer, lexicon=path, settings=_match_settings(lexicons), form=form
     ):
         sys.stdout.write(line)
         sys.stdout.flush()
+
+
+def _match_settings(lexicons: int | None) -> Settings:
+    return Settings() if lexicons is None else Settings(randomised_lexicons=lexicons)

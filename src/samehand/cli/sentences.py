@@ -7,84 +7,82 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from samehand.answers.run import Likeness, Run
+import samehand
+from samehand.answers.result import Result
+from samehand.base.neutral import neutral
 from samehand.cli.footer import completeness, count, read_sentence
-from samehand.cli.render import layout, neutral
-from samehand.engine.tasks import part_name
-from samehand.methods.style.noise import Comparison
+from samehand.cli.render import layout
+from samehand.engine.tasks import READ
+from samehand.methods.registry import methods
+from samehand.methods.style.answers import Likeness
+from samehand.methods.style.compare import Comparison
 from samehand.store.folder import RunFolder
+from samehand.store.manifest import DONE
 
 _HOSTS_SHOWN = 10
 _EXCERPT = 60
 
 
-def scan_summary(run: Run) -> list[str]:
-    """What a scan did, and how sure it can be."""
+def scan_summary(run: "samehand.Run") -> list[str]:
+    """What a scan did, and whether its result is complete."""
     manifest = run.manifest
-    read, style = manifest["stages"]["read"], manifest["stages"]["style"]
-    reasons, unreadable = read["reasons"], manifest["unreadable"]
-    skipped = {reason: number for reason, number in reasons.items() if reason.startswith("record_type_")}
-    rejected = {reason: number for reason, number in reasons.items() if reason not in skipped}
-    failed = len(manifest["failures"])
-    return [
-        read_sentence(read["pages"], skipped, rejected),
-        f"{count(style['clusters'], 'cluster')} of {count(style['clustered_pages'], 'page')}; "
-        f"{count(style['families'], 'family')}.",
-        f"{count(style['probes'], 'probe')}: a pair at similarity {run.settings.family_threshold:.2f} is missed "
-        f"with probability {style['family_miss_probability']:.1g}, at {run.settings.cluster_threshold:.2f} "
-        f"with {style['cluster_miss_probability']:.1g}.",
-        *completeness(
-            str(run.folder.path),
-            inputs=len(manifest["inputs"]) + len(unreadable),
-            unreadable_inputs=len(unreadable),
-            unread_parts=failed,
-            damaged_records=read["damaged"] - len(unreadable) - failed,
-            leader_cap_hits=style["leader_cap_hits"],
-        ),
-    ]
+    read, unreadable, failed = manifest["stages"]["read"], manifest["unreadable"], len(manifest["failures"])
+    lines = [read_sentence(read["pages"], read["skipped"], read["rejected"])]
+    if read["without_url"]:
+        lines.append(
+            f"{count(read['without_url'], 'page')} of {read['pages']:,} have no URL: no host or site is known."
+        )
+    for name in run.methods:
+        lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
+    caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
+    return lines + completeness(
+        str(run.path),
+        inputs=len(manifest["inputs"]) + len(unreadable),
+        unreadable_inputs=len(unreadable),
+        unread_parts=failed,
+        damaged_records=read["damaged"] - len(unreadable) - failed,
+        leader_cap_hits=caps,
+    )
 
 
 def growth_line(growth: dict[str, int]) -> str:
     """What the last addition did to the clusters."""
     return (
         f"{count(growth['grew'], 'cluster')} grew, {growth['merged']:,} merged from several, {growth['new']:,} are "
-        f"new, {growth['parted']:,} parted."
+        f"new, {growth['split']:,} split."
     )
 
 
-def cluster_summary(run: Run, cluster_id: int, members: pa.Table, *, is_stored: bool) -> list[str]:
+def cluster_summary(run: "samehand.Run", number: int, members: Result, *, is_stored: bool) -> list[str]:
     """Size, hosts and weakest link of one cluster; its class if it is one of the stored ones, which alone have any."""
-    hosts = Counter(host or "(no host)" for host in members.column("host").to_pylist())
-    domains = {domain for domain in members.column("domain").to_pylist() if domain}
-    mean = float(np.mean(members.column("similarity").to_numpy()))
-    most = ", ".join(f"{host} {count}" for host, count in hosts.most_common(_HOSTS_SHOWN))
+    hosts = Counter(host or "(no host)" for host in members["host"])
+    sites = {site for site in members["site"] if site}
+    mean = float(np.mean(members["similarity"]))
+    most = ", ".join(f"{host} {pages}" for host, pages in hosts.most_common(_HOSTS_SHOWN))
     more = f" and {len(hosts) - _HOSTS_SHOWN} more" if len(hosts) > _HOSTS_SHOWN else ""
     lines = [
-        f"cluster {cluster_id}: {members.num_rows} pages, {len(hosts)} hosts, {len(domains)} domains, "
+        f"cluster {number}: {count(len(members), 'page')}, {count(len(hosts), 'host')}, {count(len(sites), 'site')}, "
         f"mean similarity {mean:.2f}",
         f"hosts: {most}{more}",
     ]
     if is_stored:
-        lines += _class_line(run, cluster_id)
-    link = run.weakest_link(members.column("page_id").to_numpy())
+        lines += _class_line(run, number)
+    link = run.weakest_link(members["page_id"])
     if link is not None:
         lines.append(f"weakest link {link.similarity:.2f}: {link.left_url} - {link.right_url}")
     return lines
 
 
-def _class_line(run: Run, cluster_id: int) -> list[str]:
+def _class_line(run: "samehand.Run", number: int) -> list[str]:
     """The class of a cluster and the figures that led there, once replicas were computed."""
-    clusters = run.clusters()
-    if "class" not in clusters.column_names:
+    if "classes" not in run.methods:
         return []
-    found = clusters.filter(pc.equal(clusters.column("cluster_id"), cluster_id)).to_pylist()
+    (row,) = run.clusters().filter(cluster_number=number)
     return [
-        f"class {row['class']}: {row['same_text']:.0%} of the pages have their text on another host too, "
+        f"class {row['class']}: {row['same_text']:.0%} of the pages have their text on another host of the cluster too, "
         f"{row['same_path']:.0%} of those under the same path; "
-        f"{row['inner_links']:.0%} of the hosts a page links to are in the cluster"
-        for row in found
+        f"{row['inner_links']:.0%} of the hosts that a page links to are in the cluster"
     ]
 
 
@@ -104,7 +102,7 @@ def _step(found: Likeness, start: int, end: int, examples: int, width: int | Non
     if end <= start:
         return []
     step = found.pages.slice(start, end - start)
-    domains = len(set(step.column("domain").to_pylist()))
+    sites = len(set(step.column("site").to_pylist()))
     shown = step.slice(0, examples) if examples else step
     similarities = step.column("similarity").to_numpy()
     table = layout(
@@ -113,7 +111,7 @@ def _step(found: Likeness, start: int, end: int, examples: int, width: int | Non
         width=width and width - 3,
     )
     heading = (
-        f"{count(step.num_rows, 'page')} on {count(domains, 'domain')}, "
+        f"{count(step.num_rows, 'page')} on {count(sites, 'site')}, "
         f"similarity {similarities[0]:.2f} to {similarities[-1]:.2f}"
     )
     return [heading, *(f"   {line}" for line in table.splitlines()[1:])]
@@ -127,19 +125,19 @@ def comparison_row(found: Comparison, left: str, right: str) -> dict[str, Any]:
         "jaccard": found.jaccard,
         "dice": found.dice,
         "estimate": found.estimate,
-        "left_parts": found.left_parts,
-        "right_parts": found.right_parts,
-        "shared_parts": found.shared_parts,
+        "left_shingles": found.left_shingles,
+        "right_shingles": found.right_shingles,
+        "shared_shingles": found.shared_shingles,
         "same_noise": found.same_noise,
-        "runs": [{"left": run.left, "right": run.right, "parts": run.parts} for run in found.runs],
+        "runs": [{"left": run.left, "right": run.right, "shingles": run.shingles} for run in found.runs],
     }
 
 
 def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
     """A comparison for people: the figures, then the longest shared stretches with their places in both sources."""
     lines = [
-        f"Jaccard   {found.jaccard:.4f}   ({found.shared_parts} of "
-        f"{found.left_parts + found.right_parts - found.shared_parts} parts)",
+        f"Jaccard   {found.jaccard:.4f}   ({found.shared_shingles} of "
+        f"{found.left_shingles + found.right_shingles - found.shared_shingles} shingles)",
         f"Dice      {found.dice:.4f}",
         f"estimate  {found.estimate:.4f}   (from the fingerprints)",
     ]
@@ -149,10 +147,10 @@ def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, 
     if shown:
         places = [_Places(left), _Places(right)]
         rows = [
-            [run.parts, places[0].at(*run.left), places[1].at(*run.right), _excerpt(left[slice(*run.left)])]
+            [run.shingles, places[0].at(*run.left), places[1].at(*run.right), _excerpt(left[slice(*run.left)])]
             for run in shown
         ]
-        lines += ["", *layout(["parts", "in A", "in B", "source of A"], rows, width=width).splitlines()]
+        lines += ["", *layout(["shingles", "in A", "in B", "source of A"], rows, width=width).splitlines()]
     if len(shown) < len(found.runs):
         lines.append(f"{len(shown)} of {len(found.runs)} shared stretches; --top 0 shows all.")
     return lines
@@ -177,77 +175,77 @@ def _excerpt(content: bytes) -> str:
     return neutral(text[:_EXCERPT]) + ("…" if len(text) > _EXCERPT else "")
 
 
-def domains_of(found: pa.Table) -> pa.Table:
-    """Pages reached by a spread, summed up by domain."""
+def sites_of(found: Result) -> pa.Table:
+    """Pages reached by a spread, summed up by site."""
     rows: dict[str, dict[str, Any]] = {}
-    for row in found.to_pylist():
-        domain = row["domain"] or "(none)"
-        entry = rows.setdefault(domain, {"domain": domain, "pages": 0, "seeds": 0, "strongest": 0.0})
+    for row in found:
+        site = row["site"] or "(none)"
+        entry = rows.setdefault(site, {"site": site, "pages": 0, "seeds": 0, "strongest": 0.0})
         entry["pages"] += 1
         entry["seeds"] += row["is_seed"]
         entry["strongest"] = max(entry["strongest"], row["weakest"])
-    ordered = sorted(rows.values(), key=lambda entry: (-entry["pages"], entry["domain"]))
+    ordered = sorted(rows.values(), key=lambda entry: (-entry["pages"], entry["site"]))
     return pa.Table.from_pylist(ordered)
 
 
 def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What is done and what was rejected, for a finished run or one that was stopped half-way."""
+    """What is done and what was skipped and rejected, for a finished run or one that was stopped half-way."""
     folder = RunFolder.open(path)
     manifest = folder.manifest()
-    markers = [marker for number in range(manifest["units"]) if (marker := folder.marker(part_name(number)))]
-    reasons = Counter(reject["reason"] for reject in manifest["unreadable"])
-    for marker in markers:
-        reasons.update(marker["reasons"])
-    pages = sum(marker["pages"] for marker in markers)
+    records = folder.done.parts(READ)
+    rejected = Counter(reject["reason"] for reject in manifest["unreadable"])
+    skipped: Counter[str] = Counter()
+    for record in records.values():
+        rejected.update(record["rejected"])
+        skipped.update(record["skipped"])
+    pages = sum(record["pages"] for record in records.values())
     return {
         "run": str(path),
         "state": manifest["state"],
         "inputs": len(manifest["inputs"]) + len(manifest["unreadable"]),
         "units": manifest["units"],
-        "units_done": len(markers),
-        "records": pages + reasons.total(),
+        "units_done": len(records),
+        "records": pages + rejected.total() + skipped.total(),
         "pages": pages,
-        "rejects": reasons.total(),
-        "reasons": dict(reasons.most_common()),
-        "damaged": sum(marker["damaged"] for marker in markers) + len(manifest["unreadable"]),
+        "skipped": dict(skipped.most_common()),
+        "rejected": dict(rejected.most_common()),
+        "damaged": sum(record["damaged"] for record in records.values()) + len(manifest["unreadable"]),
         "failures": manifest.get("failures", []),
         "unreadable": [f"{reject['source_path']}: {reject['reason']}" for reject in manifest["unreadable"]],
-        "content_bytes": sum(marker["content_bytes"] for marker in markers),
-        "style": manifest["stages"].get("style", {}),
+        "content_bytes": sum(record["content_bytes"] for record in records.values()),
         "growth": manifest.get("growth", {}),
-        "replica": (folder.marker("replica") or {}).get("facts", {}),
+        "methods": {name: _method_status(folder, name) for name in manifest["methods"]},
+        "classes": (folder.done.get("classes") or {}).get("counts", {}),
     }
 
 
-def status_lines(facts: dict[str, Any]) -> list[str]:
+def _method_status(folder: RunFolder, name: str) -> dict[str, Any]:
+    """How far a method is: how many units have their rows, and what it reported if it is complete."""
+    done = folder.done.get(name)
+    return {"units_done": len(folder.done.parts(name)), "counts": done["counts"] if done else None}
+
+
+def status_lines(found: dict[str, Any]) -> list[str]:
     """A run's status for people."""
     lines = [
-        f"{facts['run']}: {facts['state']}, {facts['units_done']} of {facts['units']} units of work read",
-        f"{facts['records']:,} records read = {facts['pages']:,} pages + {facts['rejects']:,} rejects, "
-        f"{facts['content_bytes'] / 1e6:,.1f} MB of HTML",
+        f"{found['run']}: {found['state']}, {found['units_done']} of {found['units']} units of work read",
+        read_sentence(found["pages"], found["skipped"], found["rejected"]),
+        f"{count(found['records'], 'record')} in {count(found['inputs'], 'input')}, "
+        f"{found['content_bytes'] / 1e6:,.1f} MB of HTML",
     ]
-    lines += [f"  {count:>10,}  {reason}" for reason, count in facts["reasons"].items()]
-    lines += [f"unreadable input: {line}" for line in facts["unreadable"]]
-    lines += [f"failed: {failure['input']} at {failure['start']}: {failure['reason']}" for failure in facts["failures"]]
-    style = facts["style"]
-    if style:
-        lines.append(
-            f"{count(style['clusters'], 'cluster')} of {count(style['clustered_pages'], 'page')}; "
-            f"{count(style['checks'], 'check')} in {count(style['buckets'], 'bucket')} of {style['probes']} probes; "
-            f"{count(style['too_small'], 'page')} too small to compare, {style['equal']:,} equal to another; "
-            f"{count(style['leader_cap_hits'], 'leader cap hit')}"
-        )
-    replica = facts["replica"]
-    if replica:
-        statuses = ", ".join(f"{count:,} {status}" for status, count in replica["statuses"].items())
-        lines.append(
-            f"{count(replica['groups'], 'group')} of {count(replica['grouped_documents'], 'near replica')}; "
-            f"{statuses}; "
-            f"{count(replica['markup_capped'], 'page')} at a limit of their markup; "
-            f"{count(replica['leader_cap_hits'], 'leader cap hit')}"
-        )
-    if facts["growth"]:
-        lines.append(f"since pages were added: {growth_line(facts['growth'])}")
-    if facts["state"] != "done":
+    lines += [f"  {number:>10,}  skipped: {reason}" for reason, number in found["skipped"].items()]
+    lines += [f"  {number:>10,}  rejected: {reason}" for reason, number in found["rejected"].items()]
+    lines += [f"unreadable input: {line}" for line in found["unreadable"]]
+    lines += [f"failed: {failure['input']} at {failure['start']}: {failure['reason']}" for failure in found["failures"]]
+    for name, state in found["methods"].items():
+        if state["counts"] is None:
+            lines.append(f"{name}: not complete, {state['units_done']} of {found['units']} units of work done")
+        else:
+            lines += [f"{name}: {line}" for line in methods()[name].status(state["counts"])]
+    if found["classes"]:
+        lines += methods()["classes"].status(found["classes"])
+    if found["growth"]:
+        lines.append(f"since pages were added: {growth_line(found['growth'])}")
+    if found["state"] != DONE:
         lines.append("Not finished: run the same scan again to go on.")
     return lines

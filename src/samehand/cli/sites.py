@@ -98,31 +98,29 @@ def parked(
     providers are spam, ok or unknown, with the figures that say why. FILES are further files of name servers. Run
     again without any, it uses those of the last time.
     """
-    from samehand.cli.progress import ProgressDisplay, announce_compiling
-    from samehand.engine.local import LocalEngine
-    from samehand.methods.sites.judge import judge_run
-    from samehand.store.folder import RunFolder
+    from samehand.answers.sites import judge
 
     allowed = _names_in(options["allow"])
-    settings = settings_from(options, stored=RunFolder.open(run).settings())
-    announce_compiling(["sites"])
-    with ProgressDisplay(**context.obj) as on_progress:
-        found = judge_run(
-            run,
-            settings=settings,
+    opened = samehand.open_run(run)
+    wanted = settings_from(options, stored=opened.settings)
+    changes = {name: value for name, value in wanted.as_dict().items() if value != getattr(opened.settings, name)}
+    with watched(context, ["sites"]) as on_progress:
+        servers = judge(
+            opened,
             nameservers=(*nameservers, *files),
             resolve=options["resolve"],
             retry=options["retry"],
-            engine=LocalEngine(options["workers"]),
-            progress=on_progress,
-            dns_progress=_DnsLines(),
+            settings=changes,
+            engine=engine_from(options),
+            on_progress=on_progress,
+            on_dns_progress=_DnsLines(),
         )
-    is_list = options["form"] in BLOCK_LISTS or (options["form"] in ("csv", "jsonl") and options["view"] is None)
-    if is_list:
-        _print_list(found.verdicts, allowed, options)
+    found = opened.site_answers()
+    if options["form"] in BLOCK_LISTS:
+        _print_list(opened, allowed, options)
     else:
-        _print_view(found.verdicts, options["view"] or _first_view(found), options["form"], options["top"])
-    for line in _closing_lines(found, run):
+        _print_view(found, options["view"] or _first_view(found), options["form"], options["top"])
+    for line in _closing_lines(found, servers, run):
         say(line)
 
 

@@ -9,8 +9,12 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from samehand.base.buffers import as_binary
 from samehand.base.errors import InputError, RunError
-from samehand.sources import Unit
+from samehand.base.page import CONTENT_FIELD, Page, pages_to_batch
+from samehand.methods.page_batch import PageBatch
+from samehand.sources import Unit, changed_sources, read_unit
+from samehand.sources.texts import Text
 from samehand.store.folder import RunFolder
 from samehand.store.tables import CONTENT, PAGES
 
@@ -26,9 +30,7 @@ def iterate_stored(folder: RunFolder, number: int) -> Iterator[pa.RecordBatch]:
         for group in range(part.num_row_groups):
             content = part.read_row_group(group, ["content"]).column("content").combine_chunks()
             rows = pages.slice(first, len(content)).combine_chunks().to_batches()[0]
-            yield pa.record_batch(
-                [*rows.columns, content], schema=rows.schema.append(pa.field("content", content.type))
-            )
+            yield pa.record_batch([*rows.columns, content], schema=rows.schema.append(CONTENT_FIELD))
             first += len(content)
 
 

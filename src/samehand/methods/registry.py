@@ -5,10 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from samehand.base.errors import UsageError
 from samehand.base.settings import nearest
+from samehand.methods import NAMES
 from samehand.methods.method import Method
-
-NAMES = ("style", "replica", "language", "sites")
-"""Methods that can be asked for. `classes` follows from style and replica."""
 
 
 @functools.cache
