@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 from samehand.base.settings import GROUPS, PRESETS, Settings, fields_of
+from samehand.sources.reasons import REASONS
+from samehand.store.tables import FILES, TABLES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")
@@ -97,6 +99,48 @@ def settings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def run_folder_page() -> str:
+    """docs/run-folder.md: its text, with the lists of files, tables and reasons made from the code."""
+    text = (ROOT / "docs/run-folder.md").read_text()
+    for name, made in {"files": _files(), "tables": _tables(), "reasons": _reasons()}.items():
+        text = re.sub(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
+            lambda found, made=made: found[1] + made + found[2],
+            text,
+            flags=re.DOTALL,
+        )
+    return text
+
+
+def _files() -> str:
+    places = {f"RUN/{table.path}{'/part-*.parquet' if table.in_parts else ''}": table.about for table in TABLES}
+    places |= {f"RUN/{name}": about for name, about in FILES.items()}
+    return "".join(f"* `{place}`: {about}\n" for place, about in sorted(places.items()))
+
+
+def _tables() -> str:
+    lines = []
+    for table in TABLES:
+        lines += [f"### {table.name}", "", table.about, "", "| column | type | meaning |", "|---|---|---|"]
+        for field, column in zip(table.schema(Settings()), table.columns, strict=True):
+            about = column.about.replace("|", "\\|")
+            lines.append(
+                f"| `{column.name}` | {_type(field.type)}{'' if column.required else ', may be null'} | {about} |"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _type(kind: object) -> str:
+    return str(kind).replace(" not null", "").replace("item: ", "")
+
+
+def _reasons() -> str:
+    lines = ["| reason | kind | what happened | detail |", "|---|---|---|---|"]
+    lines += [f"| `{reason.name}` | {reason.kind} | {reason.meaning} | {reason.detail} |" for reason in REASONS]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     import tempfile
 
@@ -105,6 +149,7 @@ def main() -> None:
             path = ROOT / name
             path.write_text(refresh(path.read_text(), Path(folder)))
     (ROOT / "docs/settings.md").write_text(settings_page())
+    (ROOT / "docs/run-folder.md").write_text(run_folder_page())
 
 
 if __name__ == "__main__":

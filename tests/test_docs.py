@@ -19,6 +19,10 @@ def test_settings_page_is_made_from_the_settings() -> None:
     assert (shown.ROOT / "docs/settings.md").read_text() == shown.settings_page(), "make docs writes it anew"
 
 
+def test_the_page_of_the_run_folder_is_made_from_the_tables() -> None:
+    assert (shown.ROOT / "docs/run-folder.md").read_text() == shown.run_folder_page(), "make docs writes it anew"
+
+
 def test_every_command_is_in_the_readme() -> None:
     text = (shown.ROOT / "README.md").read_text()
     for name in cli.commands:

@@ -1,4 +1,10 @@
-"""The methods. Each is a folder with a `method.py`; `registry` knows them all, and none imports another."""
+"""The methods. Each is a folder whose `method.py` ends in `METHOD`; none imports another.
+
+A new method is a folder, its name here, and its tables in `store/tables.py`.
+"""
+
+ORDER = ("style", "replica", "classes", "language", "sites")
+"""All methods, in the order in which they are grouped: a method stands behind those that it needs."""
 
 NAMES = ("style", "replica", "language", "sites")
 """Methods that can be asked for. `classes` follows from style and replica."""

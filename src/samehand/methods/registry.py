@@ -1,25 +1,19 @@
-"""The methods, in the order in which they are grouped: a method stands behind those that it needs."""
+"""The methods by name, and what a list of names asks for."""
 
 import functools
+import importlib
 from collections.abc import Iterable, Sequence
 
 from samehand.base.errors import UsageError
 from samehand.base.settings import nearest
-from samehand.methods import NAMES
+from samehand.methods import NAMES, ORDER
 from samehand.methods.method import Method
 
 
 @functools.cache
 def methods() -> dict[str, Method]:
-    """All methods by name. Imported when first asked for, because kernels are slow to import."""
-    from samehand.methods.classes.method import ClassesMethod
-    from samehand.methods.language.method import LanguageMethod
-    from samehand.methods.replica.method import ReplicaMethod
-    from samehand.methods.sites.method import SitesMethod
-    from samehand.methods.style.method import StyleMethod
-
-    known: tuple[Method, ...] = (StyleMethod(), ReplicaMethod(), ClassesMethod(), LanguageMethod(), SitesMethod())
-    return {method.name: method for method in known}
+    """All methods by name, in order. They are imported when first asked for, because kernels are slow to import."""
+    return {name: importlib.import_module(f"samehand.methods.{name}.method").METHOD for name in ORDER}
 
 
 def chosen(names: str | Iterable[str], profile: str = "web") -> tuple[str, ...]:

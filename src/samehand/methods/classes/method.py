@@ -44,3 +44,6 @@ class ClassesMethod(Method):
     def status(self, counts: Counts) -> list[str]:
         """How many clusters are of each class."""
         return ["classes of clusters: " + (", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none")]
+
+
+METHOD = ClassesMethod()

@@ -126,3 +126,6 @@ def _shortened(
     kept = np.minimum(sizes, most)
     pieces = [data[begin : begin + size] for begin, size in zip(offsets[:-1].tolist(), kept.tolist(), strict=True)]
     return np.concatenate(pieces), np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)]), is_cut
+
+
+METHOD = LanguageMethod()

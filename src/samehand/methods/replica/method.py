@@ -114,3 +114,6 @@ def _link_hosts(pages: PageBatch) -> pa.LargeListArray:
     first[1:] = (np.diff(rows) != 0) | (np.diff(hosts) != 0)
     bounds = np.searchsorted(rows[first], np.arange(count + 1))
     return pa.LargeListArray.from_arrays(bounds, pa.array(hosts[first]), type=kind)
+
+
+METHOD = ReplicaMethod()

@@ -67,3 +67,6 @@ class _SitesStage:
         figures = page_features(pages.rows, found, data=data, offsets=offsets)
         columns = [*tags.columns, *figures.columns[1:], pa.array(found.flags)]
         return pa.record_batch(columns, schema=SITE_PAGES.fixed_schema)
+
+
+METHOD = SitesMethod()

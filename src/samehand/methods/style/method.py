@@ -76,3 +76,6 @@ class _StyleStage:
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A fingerprint for each page."""
         return style_batch(pages.rows, self.settings)
+
+
+METHOD = StyleMethod()
