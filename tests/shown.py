@@ -103,12 +103,8 @@ def run_folder_page() -> str:
     """docs/run-folder.md: its text, with the lists of files, tables and reasons made from the code."""
     text = (ROOT / "docs/run-folder.md").read_text()
     for name, made in {"files": _files(), "tables": _tables(), "reasons": _reasons()}.items():
-        text = re.sub(
-            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
-            lambda found, made=made: found[1] + made + found[2],
-            text,
-            flags=re.DOTALL,
-        )
+        before, _, rest = text.partition(f"<!-- {name} -->\n")
+        text = f"{before}<!-- {name} -->\n{made}<!-- end -->{rest.partition('<!-- end -->')[2]}"
     return text
 
 

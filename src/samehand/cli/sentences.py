@@ -80,7 +80,7 @@ def _class_line(run: "samehand.Run", number: int) -> list[str]:
         return []
     (row,) = run.clusters().filter(cluster_number=number)
     return [
-        f"class {row['class']}: {row['same_text']:.0%} of the pages have their text on another host of the cluster too, "
+        f"class {row['class']}: {row['same_text']:.0%} of the pages have their text on another host of it too, "
         f"{row['same_path']:.0%} of those under the same path; "
         f"{row['inner_links']:.0%} of the hosts that a page links to are in the cluster"
     ]
