@@ -65,7 +65,15 @@ def forest_of(
 
 
 def rule(**changes: float) -> CheckRule:
-    return CheckRule(**{"loose": 0.2, "tight": 0.6, "exhaustive_bucket_size": 64, "max_leaders": 4, **changes})
+    return CheckRule(
+        **{
+            "edge_threshold": 0.2,
+            "leader_threshold": 0.6,
+            "exhaustive_bucket_size": 64,
+            "max_leaders": 4,
+            **changes,
+        }
+    )
 
 
 def all_probes(dimensions: int = DIMENSIONS) -> ProbePlan:
@@ -75,7 +83,7 @@ def all_probes(dimensions: int = DIMENSIONS) -> ProbePlan:
 @given(sketch_rows())
 def test_with_all_probes_the_cuts_are_those_of_all_pairs(rows: list[list[int]]) -> None:
     """Brute force: every pair compared, no probes, no buckets, no forest."""
-    forest, _ = forest_of(rows, all_probes(), loose=0.05)
+    forest, _ = forest_of(rows, all_probes(), edge_threshold=0.05)
     similarity = {
         pair: reference.similarity(rows[pair[0]], rows[pair[1]]) for pair in itertools.combinations(range(len(rows)), 2)
     }
@@ -153,9 +161,9 @@ def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], min_c
 @given(sketch_rows(), st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.sampled_from([0.0, 0.1, 0.3]))
 def test_low_links_stand_when_their_groups_are_alike(rows: list[list[int]], firm: float, support: float) -> None:
     given_sketches = sketches(rows)
-    forest, _ = forest_of(rows, all_probes(), loose=0.05)
+    forest, _ = forest_of(rows, all_probes(), edge_threshold=0.05)
     labels = grouping.cut(forest, len(rows), 0.6)
-    kept = grouping.supported(given_sketches, forest, labels, firm=firm, support=support)
+    kept = grouping.supported(given_sketches, forest, labels, weak_below=firm, min_support=support)
     expected = []
     for (left, right), value in zip(forest.pairs.tolist(), forest.similarities.tolist(), strict=True):
         sides = [np.flatnonzero(labels == labels[end]).tolist() for end in (left, right)]
@@ -175,10 +183,10 @@ def test_one_lucky_link_does_not_join_two_families() -> None:
     right = [[200 + d if d != i else 2 for d in range(DIMENSIONS)] for i in range(8)]
     right[0][13:] = left[0][13:]
     both = sketches(left + right)
-    forest, _ = forest_of(left + right, all_probes(), loose=0.1)
+    forest, _ = forest_of(left + right, all_probes(), edge_threshold=0.1)
     labels = grouping.cut(forest, 16, 0.6)
     assert len(set(grouping.cut(forest, 16, 0.1).tolist())) == 1
-    firm = grouping.supported(both, forest, labels, firm=0.25, support=0.12)
+    firm = grouping.supported(both, forest, labels, weak_below=0.25, min_support=0.12)
     assert len(set(grouping.cut(firm, 16, 0.1).tolist())) == 2
 
 
