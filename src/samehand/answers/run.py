@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.grouping.forest import Edges
+from samehand.grouping.edges import Edges
 from samehand.grouping.sketches import Sketches, sketch_words
 from samehand.html import visible_text
 from samehand.kernels.sketches import count_filled
