@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from benchmarks.planted import plant, planted_values
 from samehand.answers.run import LIKE_LEAST
 from samehand.base.settings import Settings
-from samehand.grouping.forest import cut, find_forest
-from samehand.grouping.sketches import Buckets, Sketches, lanes_of, plan_probes, sketch_words
+from samehand.grouping.edges import cut
+from samehand.grouping.forest import find_forest
+from samehand.grouping.probes import Buckets, plan_probes
+from samehand.grouping.sketches import Sketches, lanes_of, sketch_words
 from samehand.kernels import sketches as kernel
 from samehand.methods.style.clusters import group_rows, write_grouped
 from samehand.methods.style.sketches import check_rule, open_sketches, probe_plan, searched
@@ -60,7 +62,7 @@ def measure(path: Path, bits: int) -> dict[str, Any]:
     grouped = group_rows(sketches, sketches.page_ids, forest, settings)
     lap("cuts, chains, centres")
     memory = peak_memory()
-    sketches.let_go()
+    sketches.release()
     write_grouped(folder, grouped)
     lap("writing answers")
     np.save(path / f"found-{bits}.npy", np.stack([grouped.labels, grouped.families]))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import samehand
 from evaluation.corpora import LabelledPage, PairScore, debian_pages, pair_score
 from samehand import Settings
-from samehand.grouping import forest as grouping
+from samehand.grouping import edges as grouping
 from samehand.methods.style import noise as style
 from samehand.methods.style.clusters import EDGES, edges_from_table
 

@@ -77,8 +77,8 @@ def checked_edges(
     rows: Sequence[Sequence[int]],
     dimensions: Iterable[int],
     *,
-    loose: float,
-    tight: float,
+    edge_threshold: float,
+    leader_threshold: float,
     exhaustive_bucket_size: int,
     max_leaders: int,
 ) -> dict[tuple[int, int], float]:
@@ -90,15 +90,17 @@ def checked_edges(
             if values[dimension] != EMPTY:
                 buckets.setdefault(values[dimension], []).append(row)
         for bucket in buckets.values():
-            edges.update(_bucket_edges(rows, bucket, loose, tight, exhaustive_bucket_size, max_leaders))
+            edges.update(
+                _bucket_edges(rows, bucket, edge_threshold, leader_threshold, exhaustive_bucket_size, max_leaders)
+            )
     return edges
 
 
 def _bucket_edges(
     rows: Sequence[Sequence[int]],
     bucket: list[int],
-    loose: float,
-    tight: float,
+    edge_threshold: float,
+    leader_threshold: float,
     exhaustive_bucket_size: int,
     max_leaders: int,
 ) -> dict[tuple[int, int], float]:
@@ -112,9 +114,9 @@ def _bucket_edges(
             best = max(((similarity(rows[leader], rows[row]), -leader) for leader in leaders), default=(-1.0, 0))
             if best[0] >= 0:
                 found[-best[1], row] = best[0]
-            if best[0] < tight and len(leaders) < max_leaders:
+            if best[0] < leader_threshold and len(leaders) < max_leaders:
                 leaders.append(row)
-    return {pair: value for pair, value in found.items() if value >= loose}
+    return {pair: value for pair, value in found.items() if value >= edge_threshold}
 
 
 def components(edges: Iterable[tuple[int, int]], rows: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Grouping equals brute force: edges, forest, cuts, chains and centres, on random and on adversarial sketches."""
+"""Grouping equals brute force: edges, forest, cuts, chains and medoids, on random and on adversarial sketches."""
 
 import dataclasses
 import itertools
@@ -11,18 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand.grouping import forest as grouping
-from samehand.grouping.forest import CheckRule, Edges
-from samehand.grouping.sketches import (
-    NARROW,
-    Buckets,
-    ProbePlan,
-    Sketches,
-    lanes_of,
-    miss_probability,
-    plan_probes,
-    sketch_words,
-)
+from samehand.grouping.cuts import SUPPORT_SAMPLE, split_chains, supported
+from samehand.grouping.edges import Edges, cut, spanning_forest
+from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
+from samehand.grouping.medoids import find_medoids
+from samehand.grouping.probes import Buckets, ProbePlan, miss_probability, plan_probes
+from samehand.grouping.sketches import NARROW, Sketches, lanes_of, sketch_words
 from samehand.kernels import sketches as kernel
 
 EMPTY = reference.EMPTY
@@ -58,14 +52,22 @@ def forest_of(
     bits: int = NARROW,
     threads: int | None = None,
     **changes: float,
-) -> tuple[Edges, grouping.CheckCounts]:
+) -> tuple[Edges, CheckCounts]:
     values = np.array(rows, np.uint32).reshape(len(rows), DIMENSIONS)
     buckets = Buckets(plan.columns(values), kernel.hash_rows(values))
-    return grouping.find_forest(sketches(rows, floor, bits), buckets, rule=rule(**changes), threads=threads)
+    return find_forest(sketches(rows, floor, bits), buckets, rule=rule(**changes), threads=threads)
 
 
 def rule(**changes: float) -> CheckRule:
-    return CheckRule(**{"loose": 0.2, "tight": 0.6, "exhaustive_bucket_size": 64, "max_leaders": 4, **changes})
+    return CheckRule(
+        **{
+            "edge_threshold": 0.2,
+            "leader_threshold": 0.6,
+            "exhaustive_bucket_size": 64,
+            "max_leaders": 4,
+            **changes,
+        }
+    )
 
 
 def all_probes(dimensions: int = DIMENSIONS) -> ProbePlan:
@@ -75,13 +77,13 @@ def all_probes(dimensions: int = DIMENSIONS) -> ProbePlan:
 @given(sketch_rows())
 def test_with_all_probes_the_cuts_are_those_of_all_pairs(rows: list[list[int]]) -> None:
     """Brute force: every pair compared, no probes, no buckets, no forest."""
-    forest, _ = forest_of(rows, all_probes(), loose=0.05)
+    forest, _ = forest_of(rows, all_probes(), edge_threshold=0.05)
     similarity = {
         pair: reference.similarity(rows[pair[0]], rows[pair[1]]) for pair in itertools.combinations(range(len(rows)), 2)
     }
     for threshold in (0.05, 0.2, 0.35, 0.6, 1.0):
         wanted = [pair for pair, value in similarity.items() if np.float32(value) >= np.float32(threshold)]
-        assert grouping.cut(forest, len(rows), threshold).tolist() == reference.components(wanted, len(rows))
+        assert cut(forest, len(rows), threshold).tolist() == reference.components(wanted, len(rows))
 
 
 @given(sketch_rows(), st.integers(2, 6), st.integers(1, 3), st.integers(1, DIMENSIONS))
@@ -94,8 +96,8 @@ def test_leader_rule_equals_reference(
     edges = reference.checked_edges(
         rows,
         plan.subsets[:, 0].tolist(),
-        loose=0.2,
-        tight=0.6,
+        edge_threshold=0.2,
+        leader_threshold=0.6,
         exhaustive_bucket_size=exhaustive_bucket_size,
         max_leaders=max_leaders,
     )
@@ -103,7 +105,7 @@ def test_leader_rule_equals_reference(
         assert edges[tuple(pair)] == pytest.approx(value)
     for threshold in (0.2, 0.4, 0.6, 0.9):
         wanted = [pair for pair, value in edges.items() if np.float32(value) >= np.float32(threshold)]
-        assert grouping.cut(forest, len(rows), threshold).tolist() == reference.components(wanted, len(rows))
+        assert cut(forest, len(rows), threshold).tolist() == reference.components(wanted, len(rows))
 
 
 @given(sketch_rows(), st.sampled_from([1, 2, 4]))
@@ -128,19 +130,19 @@ def test_forest_of_parts_is_the_forest_of_all(rows: list[list[int]], order: list
         )
         for i in order
     ]
-    merged = grouping.spanning_forest([grouping.spanning_forest(parts[:2], len(rows)), *parts[2:]], len(rows))
+    merged = spanning_forest([spanning_forest(parts[:2], len(rows)), *parts[2:]], len(rows))
     assert merged.similarities.sum() == pytest.approx(whole.similarities.sum())
     for threshold in (0.2, 0.5, 0.8):
-        assert (grouping.cut(merged, len(rows), threshold) == grouping.cut(whole, len(rows), threshold)).all()
+        assert (cut(merged, len(rows), threshold) == cut(whole, len(rows), threshold)).all()
 
 
 @given(sketch_rows(), st.sampled_from([0.0, 0.5, 0.7, 1.0]))
 def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], min_centre_ratio: float) -> None:
     given_sketches = sketches(rows)
     forest, _ = forest_of(rows, all_probes())
-    before = grouping.cut(forest, len(rows), 0.4)
-    after = grouping.split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * min_centre_ratio)
-    groups = grouping.find_centres(given_sketches, np.arange(len(rows), dtype=np.int32), after)
+    before = cut(forest, len(rows), 0.4)
+    after = split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * min_centre_ratio)
+    groups = find_medoids(given_sketches, np.arange(len(rows), dtype=np.int32), after)
     assert (groups.similarities >= np.float32(0.4 * min_centre_ratio)).all()
     for label in set(after.tolist()):
         members = np.flatnonzero(after == label)
@@ -153,16 +155,16 @@ def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], min_c
 @given(sketch_rows(), st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.sampled_from([0.0, 0.1, 0.3]))
 def test_low_links_stand_when_their_groups_are_alike(rows: list[list[int]], firm: float, support: float) -> None:
     given_sketches = sketches(rows)
-    forest, _ = forest_of(rows, all_probes(), loose=0.05)
-    labels = grouping.cut(forest, len(rows), 0.6)
-    kept = grouping.supported(given_sketches, forest, labels, firm=firm, support=support)
+    forest, _ = forest_of(rows, all_probes(), edge_threshold=0.05)
+    labels = cut(forest, len(rows), 0.6)
+    kept = supported(given_sketches, forest, labels, weak_below=firm, min_support=support)
     expected = []
     for (left, right), value in zip(forest.pairs.tolist(), forest.similarities.tolist(), strict=True):
         sides = [np.flatnonzero(labels == labels[end]).tolist() for end in (left, right)]
         pairs = [pair for pair in itertools.product(*sides) if pair != (left, right)]
         others = [1.0 if a == b else reference.similarity(rows[a], rows[b]) for a, b in pairs]
         mean = sum(others) / len(others) if others else 0.0
-        if max(map(len, sides)) > grouping.SUPPORT_SAMPLE or abs(mean - support) < 1e-6:
+        if max(map(len, sides)) > SUPPORT_SAMPLE or abs(mean - support) < 1e-6:
             return  # a sample decides, or rounding does
         if value >= np.float32(firm) or mean >= support:
             expected.append([left, right])
@@ -175,11 +177,11 @@ def test_one_lucky_link_does_not_join_two_families() -> None:
     right = [[200 + d if d != i else 2 for d in range(DIMENSIONS)] for i in range(8)]
     right[0][13:] = left[0][13:]
     both = sketches(left + right)
-    forest, _ = forest_of(left + right, all_probes(), loose=0.1)
-    labels = grouping.cut(forest, 16, 0.6)
-    assert len(set(grouping.cut(forest, 16, 0.1).tolist())) == 1
-    firm = grouping.supported(both, forest, labels, firm=0.25, support=0.12)
-    assert len(set(grouping.cut(firm, 16, 0.1).tolist())) == 2
+    forest, _ = forest_of(left + right, all_probes(), edge_threshold=0.1)
+    labels = cut(forest, 16, 0.6)
+    assert len(set(cut(forest, 16, 0.1).tolist())) == 1
+    firm = supported(both, forest, labels, weak_below=0.25, min_support=0.12)
+    assert len(set(cut(firm, 16, 0.1).tolist())) == 2
 
 
 def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
@@ -189,26 +191,26 @@ def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
     rows = worm + bunch
     given_sketches = sketches(rows)
     forest, _ = forest_of(rows, all_probes())
-    chained = grouping.cut(forest, len(rows), 0.4)
-    after = grouping.split_chains(given_sketches, forest, chained, threshold=0.4, least=0.28)
+    chained = cut(forest, len(rows), 0.4)
+    after = split_chains(given_sketches, forest, chained, threshold=0.4, least=0.28)
     assert set(after[len(worm) :].tolist()) == {len(worm)}
     assert set(chained[: len(worm)].tolist()) == {0}
     assert len(set(after[: len(worm)].tolist())) > 1
 
 
 @given(sketch_rows())
-def test_centre_is_the_member_nearest_to_all(rows: list[list[int]]) -> None:
-    groups = grouping.find_centres(sketches(rows), np.arange(len(rows), dtype=np.int32), np.zeros(len(rows), np.int32))
+def test_medoid_is_the_member_nearest_to_all(rows: list[list[int]]) -> None:
+    groups = find_medoids(sketches(rows), np.arange(len(rows), dtype=np.int32), np.zeros(len(rows), np.int32))
     if rows:
         sums = [sum(reference.similarity(a, b) for b in rows if b is not a) for a in rows]
-        assert sums[groups.centres[0]] == pytest.approx(max(sums), abs=1e-5)
+        assert sums[groups.medoids[0]] == pytest.approx(max(sums), abs=1e-5)
 
 
 def test_rows_too_small_to_compare_are_joined_by_equality_alone() -> None:
     rows = [[EMPTY] * 15 + [1]] * 4 + [[EMPTY] * 16] * 2
     small = dataclasses.replace(sketches(rows), comparable=np.zeros(6, np.bool_))
     buckets = Buckets(all_probes().columns(np.array(rows, np.uint32)), np.array([7, 8, 7, 0, 0, 8], np.uint64))
-    forest, counts = grouping.find_forest(small, buckets, rule=rule())
+    forest, counts = find_forest(small, buckets, rule=rule())
     assert forest.pairs.tolist() == [[0, 2], [1, 5]]
     assert (counts.too_small, counts.equal, counts.checks) == (6, 2, 0)
 
@@ -242,7 +244,7 @@ def test_identical_pages_are_never_compared() -> None:
     values = np.tile(np.arange(DIMENSIONS, dtype=np.uint32), (5000, 1))
     forest, counts = forest_of(values, all_probes())
     assert (counts.checks, len(forest.pairs)) == (0, 4999)
-    assert set(grouping.cut(forest, 5000, 1.0).tolist()) == {0}
+    assert set(cut(forest, 5000, 1.0).tolist()) == {0}
 
 
 def test_miss_probability_is_the_share_of_probe_sets_without_a_match() -> None:
@@ -272,7 +274,7 @@ def test_subsets_of_several_dimensions_need_agreement_on_all() -> None:
     plan = plan_probes(16, 0.5, miss=0.01, probes=40, probe_dimensions=2)
     assert plan.subsets.shape == (40, 2)
     forest, _ = forest_of(rows, plan)
-    assert grouping.cut(forest, 3, 0.4).tolist() == [0, 0, 0]
+    assert cut(forest, 3, 0.4).tolist() == [0, 0, 0]
 
 
 def test_a_bucket_of_200_000_pages_takes_linear_work() -> None:
@@ -286,7 +288,7 @@ def test_a_bucket_of_200_000_pages_takes_linear_work() -> None:
         forest, counts = forest_of(values, plan_probes(DIMENSIONS, 0.2, miss=0.01, probes=2))
         assert counts.equal == size // 2 - 1
         assert counts.large_buckets >= 1
-        assert set(grouping.cut(forest, size, 0.6).tolist()) == {0}
+        assert set(cut(forest, size, 0.6).tolist()) == {0}
         checks[size] = counts.checks
     assert checks[200_000] <= 2.1 * checks[100_000]
     assert checks[200_000] <= 4 * 200_000

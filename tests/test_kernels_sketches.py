@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import reference
 from samehand.grouping.sketches import NARROW, WIDE, lanes_of, sketch_words
-from samehand.kernels import sketches
+from samehand.kernels import buckets, sketches
+from samehand.kernels.sketches import SketchRows
 
 EMPTY = reference.EMPTY
 
@@ -23,14 +24,14 @@ def tables(draw: st.DrawFn) -> np.ndarray:
 
 @given(tables(), st.sampled_from([NARROW, WIDE]), st.sampled_from([1, 4, 16]))
 def test_similarities_equal_reference(values: np.ndarray, bits: int, floor: int) -> None:
-    words, filled = sketch_words(values, bits), sketches.count_filled(values)
     lanes = lanes_of(values.shape[1], bits=bits, floor=floor)
+    table = SketchRows(sketch_words(values, bits), sketches.count_filled(values), lanes)
     rows = np.arange(len(values), dtype=np.int32)
     wanted = [[reference.similarity(a, b, floor, bits) for b in values.tolist()] for a in values.tolist()]
     for row, similarities in enumerate(wanted):
-        found = sketches.similarities_of_pairs(words, filled, np.full(len(rows), row, np.int32), rows, lanes)
+        found = buckets.similarities_of_pairs(table, np.full(len(rows), row, np.int32), rows)
         assert found.tolist() == pytest.approx(similarities, abs=1e-6)
-        assert sketches.cross_similarities(words, filled, words, filled, lanes)[row].tolist() == found.tolist()
+        assert sketches.cross_similarities(table, table)[row].tolist() == found.tolist()
 
 
 @given(tables())
@@ -65,8 +66,7 @@ def test_narrow_estimate_is_right_on_the_average() -> None:
     rows = np.arange(4000, dtype=np.int32)
     means = {}
     for bits in (NARROW, WIDE):
-        lanes = lanes_of(128, bits=bits)
-        filled = sketches.count_filled(both)
-        means[bits] = sketches.similarities_of_pairs(sketch_words(both, bits), filled, rows, rows + 4000, lanes)
+        table = SketchRows(sketch_words(both, bits), sketches.count_filled(both), lanes_of(128, bits=bits))
+        means[bits] = buckets.similarities_of_pairs(table, rows, rows + 4000)
     assert means[NARROW].mean() == pytest.approx(means[WIDE].mean(), abs=1e-3)
     assert np.abs(means[NARROW] - means[WIDE]).mean() < 0.006

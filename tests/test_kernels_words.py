@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
+from samehand.kernels import buckets
 from samehand.kernels.text import words as kernel
 from samehand.kernels.text import wordsets
+from samehand.kernels.text.wordsets import SetRows
 from samehand.methods.replica.lexicon import WordReader
 
 MASK = reference.MASK
@@ -225,7 +227,8 @@ SMALL_SETS = st.lists(st.sets(st.integers(0, 12), max_size=10), min_size=1, max_
 @given(SMALL_SETS)
 def test_cosines_equal_set_arithmetic(sets: list[set[int]]) -> None:
     pairs = np.array(list(itertools.product(range(len(sets)), repeat=2)))
-    found = wordsets.cosines_of_pairs(*flat(sets, np.uint32), pairs[:, 0].copy(), pairs[:, 1].copy())
+    left, right = pairs.T.astype(np.int32).copy()
+    found = buckets.similarities_of_pairs(SetRows(*flat(sets, np.uint32)), left, right)
     assert found.tolist() == pytest.approx([cosine(sets[a], sets[b]) for a, b in pairs])
 
 
@@ -238,12 +241,14 @@ def test_digests_are_equal_just_when_the_sets_are(left: list[set[int]], right: l
 
 
 def checked(
-    sets: list[set[int]], keys: list[int], tight: float, exhaustive_bucket_size: int, max_leaders: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+    sets: list[set[int]], keys: list[int], threshold: float, exhaustive_bucket_size: int, max_leaders: int
+) -> tuple[list[list[int]], NDArray[np.float32], NDArray[np.int64]]:
+    """All edges: those of any similarity."""
     column = np.array(keys, np.uint64)
-    order = np.flatnonzero(column)
-    order = order[np.argsort(column[order], kind="stable")]
-    return wordsets.check_buckets(*flat(sets, np.uint32), column, order, tight, exhaustive_bucket_size, max_leaders)
+    sorted_keys = np.sort((column << np.uint64(32) | np.arange(len(keys), dtype=np.uint64))[column != 0])
+    limits = np.float32(0), np.float32(threshold), exhaustive_bucket_size, max_leaders
+    pairs, cosines, counts = buckets.check_buckets(SetRows(*flat(sets, np.uint32)), sorted_keys, *limits)
+    return [[pair >> 32, pair & 0xFFFFFFFF] for pair in pairs.tolist()], cosines, counts
 
 
 @given(SMALL_SETS, st.data())
@@ -252,19 +257,17 @@ def test_small_buckets_have_the_components_of_all_pairs_at_every_cut(sets: list[
     pairs, cosines, counts = checked(sets, keys, 0.8, 64, 4)
     same = [(a, b) for a, b in itertools.combinations(range(len(sets)), 2) if keys[a] == keys[b] != 0]
     assert counts[2] == len(same)
-    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert all(left < right for left, right in pairs)
     for limit in (0.0, 0.3, 0.5, 0.8, 1.0):
         limit = float(np.float32(limit))
-        found = reference.components(
-            [tuple(p) for p, c in zip(pairs.tolist(), cosines, strict=True) if c >= limit], len(sets)
-        )
+        found = reference.components([tuple(p) for p, c in zip(pairs, cosines, strict=True) if c >= limit], len(sets))
         wanted = [(a, b) for a, b in same if np.float32(cosine(sets[a], sets[b])) >= limit]
         assert found == reference.components(wanted, len(sets))
 
 
 @given(SMALL_SETS, st.sampled_from([0.5, 0.9]), st.integers(1, 3))
-def test_large_buckets_follow_the_leader_rule(sets: list[set[int]], tight: float, max_leaders: int) -> None:
-    pairs, cosines, counts = checked(sets, [1] * len(sets), tight, 1, max_leaders)
+def test_large_buckets_follow_the_leader_rule(sets: list[set[int]], threshold: float, max_leaders: int) -> None:
+    pairs, cosines, counts = checked(sets, [1] * len(sets), threshold, 1, max_leaders)
     leaders: list[int] = []
     expected, refused, checks = [], 0, 0
     for row in range(len(sets)):
@@ -272,23 +275,24 @@ def test_large_buckets_follow_the_leader_rule(sets: list[set[int]], tight: float
         checks += len(leaders)
         if best[1] <= 0:
             expected.append((-best[1], row, pytest.approx(best[0])))
-        if best[0] < tight and len(leaders) < max_leaders:
+        if best[0] < threshold and len(leaders) < max_leaders:
             leaders.append(row)
-        elif best[0] < tight:
+        elif best[0] < threshold:
             refused += 1
-    assert [(*pair, value) for pair, value in zip(pairs.tolist(), cosines.tolist(), strict=True)] == expected
+    assert [(*pair, value) for pair, value in zip(pairs, cosines.tolist(), strict=True)] == expected
     assert counts.tolist() == [len(sets) > 1, len(sets) > 1, checks, refused]
 
 
 @given(st.lists(SMALL_SETS, min_size=1, max_size=3), st.sampled_from([2, 64]))
-def test_centres_are_nearest_to_all(groups: list[list[set[int]]], sample: int) -> None:
+def test_medoids_are_nearest_to_all(groups: list[list[set[int]]], sample: int) -> None:
     sets = [one for group in groups for one in group]
     bounds = np.cumsum([0, *map(len, groups)]).astype(np.int64)
-    found = wordsets.find_centres(*flat(sets, np.uint32), np.arange(len(sets)), bounds, sample)
-    for (first, last), centre in zip(itertools.pairwise(bounds.tolist()), found.tolist(), strict=True):
+    members = np.arange(len(sets), dtype=np.int32)
+    found = buckets.find_medoids(SetRows(*flat(sets, np.uint32)), members, bounds, sample)
+    for (first, last), medoid in zip(itertools.pairwise(bounds.tolist()), found.tolist(), strict=True):
         members = range(first, min(last, first + sample))
         sums = {a: sum(float(np.float32(cosine(sets[a], sets[b]))) for b in members if b != a) for a in members}
-        assert sums[centre] == pytest.approx(max(sums.values()))
+        assert sums[medoid] == pytest.approx(max(sums.values()))
 
 
 @given(SMALL_SETS, SMALL_SETS, st.data())
@@ -304,7 +308,9 @@ def test_matching_equals_looking_at_every_prototype(
     )
     entries = sorted((int(key), row) for row, keys in enumerate(own) for key in keys if key)
     index = np.array([key for key, _ in entries], np.uint64), np.array([row for _, row in entries], np.int64)
-    found = wordsets.match_prototypes(signed, *flat(stream, np.uint32), *index, *flat(known, np.uint32))
+    found = wordsets.match_prototypes(
+        signed, SetRows(*flat(stream, np.uint32)), *index, SetRows(*flat(known, np.uint32))
+    )
     for place, words in enumerate(stream):
         agreeing = [row for row in range(len(known)) if ((own[row] == signed[place]) & (signed[place] != 0)).any()]
         best = max((cosine(words, known[row]) for row in agreeing), default=None)

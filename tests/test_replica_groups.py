@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import MIDDLE, document, learn, middle_lexicon, name, sign, text
-from samehand.grouping.forest import CheckRule
-from samehand.methods.replica.groups import Replicas, agreeing_lexicon, candidates, find_forest, find_replicas
+from samehand.grouping.forest import CheckRule, find_forest
+from samehand.methods.replica.groups import Replicas, agreeing_lexicon, candidates, find_replicas, signature_buckets
 from samehand.methods.replica.lexicon import Lexicon
 from samehand.methods.replica.signatures import ALL_WORDS, Signer
 
@@ -65,7 +65,7 @@ def test_groups_are_the_components_of_all_agreeing_pairs(sets: list[set[int]], t
     texts = [text(*(vocabulary[n] for n in words)) for words in sets]
     signed = sign(signer, *texts)
     rule = CheckRule(edge_threshold=0.3, leader_threshold=threshold, exhaustive_bucket_size=64, max_leaders=4)
-    forest, _ = find_forest(signed.keys(), signed.sets, rule=rule)
+    forest, _ = find_forest(signed.sets, signature_buckets(signed), rule=rule)
     found = find_replicas(np.arange(len(sets)), signed, rule=rule, weakest=0.0)
     keys = signed.keys()
     edges = [

@@ -22,7 +22,7 @@ from samehand.engine.pipeline import Engine
 from samehand.engine.spark import SparkEngine
 from samehand.engine.spark.session import configured
 from samehand.engine.tasks import Progress
-from samehand.grouping.forest import SUPPORT_SAMPLE
+from samehand.grouping.cuts import SUPPORT_SAMPLE
 from samehand.store.folder import RunFolder
 
 SPLIT = Settings(split_bytes=200_000)

@@ -14,8 +14,9 @@ from engines.fingerprints import planted, write_run
 from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
 from samehand.engine.spark import stages
-from samehand.grouping.forest import cut, find_forest, join_equal, spanning_forest
-from samehand.grouping.sketches import Buckets
+from samehand.grouping.edges import cut, spanning_forest
+from samehand.grouping.forest import find_forest, join_equal
+from samehand.grouping.probes import Buckets
 from samehand.methods.style.clusters import group_rows
 from samehand.methods.style.sketches import check_rule, probe_plan, searched
 
@@ -142,7 +143,7 @@ def test_clusters(case: Case, chunk: int) -> None:
     assert found.column("label").to_pylist() == page_ids[grouped.labels].tolist()
     assert found.column("similarity").to_pylist() == similarities.tolist()
     centres = found.filter(found.column("is_centre")).column("page_id").to_pylist()
-    assert centres == sorted(page_ids[grouped.clusters.centres].tolist())
+    assert centres == sorted(page_ids[grouped.clusters.medoids].tolist())
 
 
 def test_families(case: Case, chunk: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from samehand.base.errors import InputError, UsageError
+from samehand.base.neutral import neutral
 from samehand.base.settings import Settings
 from samehand.cli.common import DAMAGED, print_rows, say
 from samehand.cli.options import (
@@ -16,7 +17,7 @@ from samehand.cli.options import (
     profile_option,
     table_options,
 )
-from samehand.cli.render import json_line, neutral
+from samehand.cli.render import json_line
 from samehand.methods.language import KINDS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from samehand.cli.render import neutral
+from samehand.base.neutral import neutral
 from samehand.methods.sites.tags import StructureComparison
 
 NEAR = 2

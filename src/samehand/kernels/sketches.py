@@ -12,7 +12,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.buckets import similarity_of
 from samehand.kernels.noise import EMPTY
+from samehand.kernels.pointers import lend
 
 _EMPTY = np.uint32(EMPTY)
 _NARROW_EMPTY = np.uint8(255)
@@ -26,9 +28,18 @@ class Lanes(NamedTuple):
     """
 
     low: np.uint64
+    words: int
     dimensions: int
     chance: float
     floor: int
+
+
+class SketchRows(NamedTuple):
+    """Narrow sketches: the words of each row, and how many of its dimensions are filled."""
+
+    words: NDArray[np.uint64]
+    filled: NDArray[np.int16]
+    lanes: Lanes
 
 
 @nb.njit(cache=True, nogil=True)
@@ -113,98 +124,34 @@ def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lane
 
 
 @nb.njit(cache=True, nogil=True)
-def row_similarity(
-    words: NDArray[np.uint64], filled: NDArray[np.int16], left: int, right: int, lanes: Lanes
-) -> np.float32:
-    """`_estimate` of two rows. One table instead of two takes two thirds of the time: most checks are done here."""
-    first, second = np.uint64(left), np.uint64(right)
-    low = lanes.low
-    equal = np.uint64(0)
-    empty_in_both = np.uint64(0)
-    for place in range(np.uint64(words.shape[1])):
-        equal += _ones(~_is_set(words[first, place] ^ words[second, place], low))
+def _similarity(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
+    """`_estimate` of two rows, of one table or of two. Most of the time of a search is spent here."""
+    lanes = rows.lanes
+    width = np.uint64(lanes.words)
+    first, second = row * width, other * width
+    equal = empty_in_both = np.uint64(0)
+    for place in range(width):
+        equal += _ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
     # Most pages fill every dimension, and then there is nothing to look for.
-    if filled[first] < lanes.dimensions and filled[second] < lanes.dimensions:
-        for place in range(np.uint64(words.shape[1])):
-            empty_in_both += _ones(~_is_set(~(words[first, place] & words[second, place]), low))
-    return _estimate(equal, empty_in_both, np.int64(filled[first]) + np.int64(filled[second]), lanes)
+    if rows.filled[row] < lanes.dimensions and others.filled[other] < lanes.dimensions:
+        for place in range(width):
+            empty_in_both += _ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
+    return _estimate(equal, empty_in_both, np.int64(rows.filled[row]) + np.int64(others.filled[other]), lanes)
+
+
+@similarity_of(SketchRows)
+@nb.njit(cache=True, nogil=True)
+def row_similarity(rows: SketchRows, left: int, right: int) -> np.float32:
+    """Similarity of two rows of the same table."""
+    return _similarity(rows, np.uint64(left), rows, np.uint64(right))
 
 
 @nb.njit(cache=True, nogil=True)
-def similarity_to_query(
-    words: NDArray[np.uint64], row: int, queries: NDArray[np.uint64], query: int, filled: np.int64, lanes: Lanes
-) -> np.float32:
-    """`_estimate` of a row and a query, another table's row. `filled` is that of both together."""
-    first, second = np.uint64(row), np.uint64(query)
-    low = lanes.low
-    equal = np.uint64(0)
-    empty_in_both = np.uint64(0)
-    for place in range(np.uint64(words.shape[1])):
-        equal += _ones(~_is_set(words[first, place] ^ queries[second, place], low))
-        empty_in_both += _ones(~_is_set(~(words[first, place] & queries[second, place]), low))
-    return _estimate(equal, empty_in_both, filled, lanes)
-
-
-@nb.njit(cache=True, nogil=True)
-def similarities_of_pairs(
-    words: NDArray[np.uint64],
-    filled: NDArray[np.int16],
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    lanes: Lanes,
-) -> NDArray[np.float32]:
-    """Similarity of row left[i] to row right[i]."""
-    result = np.empty(left.size, np.float32)
-    for position in range(left.size):
-        result[position] = row_similarity(words, filled, left[position], right[position], lanes)
-    return result
-
-
-@nb.njit(cache=True, nogil=True)
-def cross_similarities(
-    words: NDArray[np.uint64],
-    filled: NDArray[np.int16],
-    queries: NDArray[np.uint64],
-    queries_filled: NDArray[np.int16],
-    lanes: Lanes,
-) -> NDArray[np.float32]:
+def cross_similarities(rows: SketchRows, queries: SketchRows) -> NDArray[np.float32]:
     """Similarity of every query (rows) to every row (columns)."""
-    result = np.empty((queries.shape[0], words.shape[0]), np.float32)
-    for row in range(words.shape[0]):
-        for query in range(queries.shape[0]):
-            both = np.int64(filled[row]) + np.int64(queries_filled[query])
-            result[query, row] = similarity_to_query(words, row, queries, query, both, lanes)
+    result = np.empty((queries.filled.size, rows.filled.size), np.float32)
+    lent, lent_queries = lend(rows), lend(queries)
+    for row in range(result.shape[1]):
+        for query in range(result.shape[0]):
+            result[query, row] = _similarity(lent, np.uint64(row), lent_queries, np.uint64(query))
     return result
-
-
-@nb.njit(cache=True, nogil=True)
-def find_centres(
-    words: NDArray[np.uint64],
-    filled: NDArray[np.int16],
-    members: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    sample: int,
-    lanes: Lanes,
-) -> NDArray[np.int32]:
-    """The centre of each group: of its first `sample` members, the one nearest to all of them.
-
-    Group g is members[starts[g]:starts[g+1]]; the caller shuffles members, so the first ones are a fair sample.
-    Ties go to the smallest row.
-    """
-    centres = np.empty(starts.size - 1, np.int32)
-    sums = np.empty(sample, np.float64)
-    for group in range(starts.size - 1):
-        chosen = members[starts[group] : min(starts[group + 1], starts[group] + sample)]
-        sums[: chosen.size] = 0.0
-        for right in range(1, chosen.size):
-            for left in range(right):
-                found = np.float64(row_similarity(words, filled, chosen[left], chosen[right], lanes))
-                sums[left] += found
-                sums[right] += found
-        best = 0
-        for position in range(1, chosen.size):
-            nearer = sums[position] > sums[best]
-            if nearer or (sums[position] == sums[best] and chosen[position] < chosen[best]):
-                best = position
-        centres[group] = chosen[best]
-    return centres

@@ -33,8 +33,10 @@ from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.spark import stages
 from samehand.engine.spark.components import components, stored
 from samehand.engine.spark.session import check_running, configured, said_by, spark_errors
-from samehand.grouping.forest import SUPPORT_SAMPLE, CheckCounts, Edges, spanning_forest
-from samehand.grouping.sketches import shuffled
+from samehand.grouping.comparable import shuffle_keys
+from samehand.grouping.cuts import SUPPORT_SAMPLE
+from samehand.grouping.edges import Edges, spanning_forest
+from samehand.grouping.forest import CheckCounts
 from samehand.methods.method import Counts
 from samehand.methods.style.clusters import Grouped, find_grouped, write_grouped
 from samehand.methods.style.method import miss_counts
@@ -277,13 +279,13 @@ class _Known:
         """Similarities of members to their centres."""
         return self.to_centre[right]
 
-    def centres(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """The centre of each group."""
+    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
+        """The medoid of each group."""
         return members[self.is_centre[members]]
 
-    def draw(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """As all rows are drawn."""
-        return shuffled(self._page_ids[rows])
+    def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """As those of `Sketches`."""
+        return shuffle_keys(self._page_ids[rows])
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """There is nothing to hand back."""

@@ -22,9 +22,11 @@ from samehand import __version__
 from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
 from samehand.engine.spark.session import not_shared
-from samehand.grouping.forest import CheckRule, Edges, cut, join_equal, spanning_forest, supported
-from samehand.grouping.sketches import Sketches, shuffled, sketch_words
-from samehand.kernels import graph
+from samehand.grouping.comparable import shuffle_keys
+from samehand.grouping.cuts import supported
+from samehand.grouping.edges import Edges, cut, spanning_forest
+from samehand.grouping.forest import CheckRule, check_buckets, join_equal
+from samehand.grouping.sketches import Sketches, sketch_words
 from samehand.kernels.noise import EMPTY
 from samehand.methods.style.clusters import cluster_labels, find_grouped
 from samehand.methods.style.sketches import check_rule, probe_plan, sketch_lanes, stored_fingerprints
@@ -151,17 +153,7 @@ def _check(sketches: Sketches, starts: NDArray[np.int64], rule: CheckRule) -> tu
     """Checks buckets that stand one after the other: the rows of a bucket are in page_id order, which decides ties."""
     buckets = np.repeat(np.arange(len(starts), dtype=np.uint64), np.diff(np.append(starts, len(sketches))))
     keys = (buckets << np.uint64(32)) | np.arange(len(sketches), dtype=np.uint64)
-    pairs, similarities, counts = graph.check_buckets(
-        sketches.words,
-        sketches.filled,
-        keys,
-        sketches.lanes,
-        rule.edge_threshold,
-        rule.leader_threshold,
-        rule.exhaustive_bucket_size,
-        rule.max_leaders,
-    )
-    return Edges(pairs, similarities), counts
+    return check_buckets(sketches, keys, rule)
 
 
 class _Gathered:
@@ -217,7 +209,7 @@ def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
         similarities = np.ones(len(sketches), np.float32)
         similarities[groups.members] = groups.similarities
         is_centre = np.zeros(len(sketches), np.bool_)
-        is_centre[groups.centres] = True
+        is_centre[groups.medoids] = True
         found = {"page_id": sketches.page_ids, "label": sketches.page_ids[labels]}
         yield pa.record_batch({**found, "similarity": similarities, "is_centre": is_centre})
 
@@ -363,5 +355,5 @@ def _lists(rows: NDArray[np.uint32]) -> pa.ListArray:
 
 
 def _draws(page_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What decides which members of a group are its sample: see `grouping._by_group`."""
-    return (shuffled(page_ids) >> np.uint64(32)).astype(np.int64)
+    """What decides which members of a group are its sample: see `grouping.medoids.by_group`."""
+    return (shuffle_keys(page_ids) >> np.uint64(32)).astype(np.int64)

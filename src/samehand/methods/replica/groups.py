@@ -7,27 +7,19 @@ told. Memory: the keys of all documents (8 bytes each), and the sets of words of
 """
 
 import dataclasses
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.grouping.forest import (
-    CheckCounts,
-    CheckRule,
-    Edges,
-    Groups,
-    cut,
-    find_centres,
-    in_groups,
-    spanning_forest,
-    split_chains,
-)
-from samehand.kernels.text import wordsets
-from samehand.methods.replica.signatures import ALL_WORDS, Signed, WordSets
+from samehand.grouping.cuts import split_chains
+from samehand.grouping.edges import Edges, cut, in_groups
+from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
+from samehand.grouping.medoids import Groups, find_medoids
+from samehand.grouping.probes import Buckets
+from samehand.kernels.noise import EMPTY
+from samehand.methods.replica.signatures import ALL_WORDS, Signed
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -83,59 +75,32 @@ def find_replicas(
     member may have towards the centre of its group.
     """
     keys = signed.keys()
-    forest, counts = find_forest(keys, signed.sets, rule=rule, threads=threads)
+    forest, counts = find_forest(signed.sets, signature_buckets(signed), rule=rule, threads=threads)
     labels = cut(forest, len(keys), rule.leader_threshold)
     labels = split_chains(signed.sets, forest, labels, threshold=rule.leader_threshold, least=weakest)
     rows = in_groups(labels)
-    groups = find_centres(signed.sets, rows, labels[rows])
+    groups = find_medoids(signed.sets, rows, labels[rows])
     return Replicas(_members_table(page_ids, keys, forest, groups), _groups_table(page_ids, groups), counts)
 
 
-def find_forest(
-    keys: NDArray[np.uint64], sets: WordSets, *, rule: CheckRule, threads: int | None = None
-) -> tuple[Edges, CheckCounts]:
-    """The maximum spanning forest of the cosines of all candidates, down to the loose one; what it took to find it.
-
-    Rows with equal sets of words (the last column of `keys`) are joined first, and the smallest of them stands for
-    all. Each other column is a probe.
-    """
-    counts = CheckCounts(rows=len(keys), too_small=int(np.count_nonzero(keys[:, -1] == 0)))
-    twins, representatives = _join_equal(keys[:, -1], sets)
-    counts.equal = len(twins)
-    forest = twins.above(rule.edge_threshold)
-    for edges, found in _checked_columns(keys[:, :-1], sets, representatives, rule, threads):
-        counts.probes += 1
-        counts.add(found)
-        forest = spanning_forest([forest, edges.above(rule.edge_threshold)], counts.rows)
-    return forest, counts
+def signature_buckets(signed: Signed) -> Buckets:
+    """Documents meet where a signature agrees; those with the same set of words are the same."""
+    return Buckets(_SignatureColumns(signed.signatures), signed.digests)
 
 
-def _join_equal(digests: NDArray[np.uint64], sets: WordSets) -> tuple[Edges, NDArray[np.int32]]:
-    """Edges from each row to the smallest row with the same words, and the rows that stand for all others."""
-    rows = np.flatnonzero(digests != 0).astype(np.int32)
-    _, firsts, places = np.unique(digests[rows], return_index=True, return_inverse=True)
-    smallest = rows[firsts][places]
-    repeated = smallest != rows
-    left, right = smallest[repeated], rows[repeated]
-    return Edges.of(left, right, sets.similarities(left, right)), rows[~repeated]
+@dataclasses.dataclass(frozen=True, slots=True)
+class _SignatureColumns:
+    """Each column of signatures as a probe. Signatures are numbered, because a bucket's key has 32 bits."""
 
+    signatures: NDArray[np.uint64]
 
-def _checked_columns(
-    signatures: NDArray[np.uint64], sets: WordSets, rows: NDArray[np.int32], rule: CheckRule, threads: int | None
-) -> Iterator[tuple[Edges, NDArray[np.int64]]]:
-    """Each column's edges and counts, in order whatever the number of threads."""
+    def __len__(self) -> int:
+        return int(self.signatures.shape[1])
 
-    def check(column: int) -> tuple[Edges, NDArray[np.int64]]:
-        keys = np.ascontiguousarray(signatures[:, column])
-        signed = rows[keys[rows] != 0]
-        order = signed[np.argsort(keys[signed], kind="stable")]
-        pairs, cosines, counts = wordsets.check_buckets(
-            sets.starts, sets.words, keys, order, rule.leader_threshold, rule.exhaustive_bucket_size, rule.max_leaders
-        )
-        return Edges.of(pairs[:, 0], pairs[:, 1], cosines), counts
-
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        yield from pool.map(check, range(signatures.shape[1]))
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        for column in self.signatures.T:
+            _, numbers = np.unique(column, return_inverse=True)
+            yield np.where(column == 0, np.uint32(EMPTY), numbers.astype(np.uint32))
 
 
 def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -176,6 +141,6 @@ def _groups_table(page_ids: NDArray[np.int64], groups: Groups) -> pa.Table:
         groups.sizes(),
         weakest,
         means.astype(np.float32),
-        page_ids[groups.centres],
+        page_ids[groups.medoids],
     ]
     return pa.table(columns, schema=GROUPS_SCHEMA)

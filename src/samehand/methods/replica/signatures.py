@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError
-from samehand.grouping.sketches import shuffled
+from samehand.grouping.comparable import shuffle_keys
+from samehand.kernels import buckets
 from samehand.kernels.text import words as kernel
 from samehand.kernels.text import wordsets
 from samehand.methods.replica.lexicon import Lexicon, WordReader
@@ -49,19 +50,36 @@ class WordSets:
     starts: NDArray[np.int64]
     words: NDArray[np.uint32]
 
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def rows(self) -> wordsets.SetRows:
+        """What the kernels compare."""
+        return wordsets.SetRows(self.starts, self.words)
+
+    @property
+    def comparable(self) -> NDArray[np.bool_]:
+        """Which sets have words."""
+        return np.diff(self.starts) > 0
+
     def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Cosine of set left[i] with set right[i]: words in both ÷ geometric mean of the sizes (section 6.4)."""
-        return wordsets.cosines_of_pairs(self.starts, self.words, left, right)
+        return buckets.similarities_of_pairs(self.rows, left, right)
 
-    def centres(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Centres by the cosine."""
-        return wordsets.find_centres(self.starts, self.words, members, starts, sample)
+    def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether the sets are equal."""
+        return np.equal(self.similarities(left, right), 1)
 
-    def draw(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """Sort keys that put rows into an order unrelated to their numbers."""
-        return shuffled(rows.astype(np.int64))
+    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
+        """Medoids by the cosine."""
+        return buckets.find_medoids(self.rows, members, starts, sample)
 
-    def let_go(self) -> None:
+    def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Sort keys that depend on the numbers of rows alone."""
+        return shuffle_keys(rows.astype(np.int64))
+
+    def release(self) -> None:
         """Sets of words are in memory, and stay there."""
 
 
@@ -243,13 +261,7 @@ class Prototypes:
         """For each document (page_id, text): the nearest prototype, by which lexicon, and their cosine."""
         signed = self._signer.sign(*column_buffers(texts.column("text")))
         rows, columns, cosines = wordsets.match_prototypes(
-            signed.keys(),
-            signed.sets.starts,
-            signed.sets.words,
-            self._keys,
-            self._rows,
-            self._sets.starts,
-            self._sets.words,
+            signed.keys(), signed.sets.rows, self._keys, self._rows, self._sets.rows
         )
         none = (rows < 0) | (cosines < np.float32(self._min_cosine))
         lexicons = np.where(columns > self._signer.lexicons, ALL_WORDS, columns)

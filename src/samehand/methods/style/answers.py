@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from samehand.base.errors import UsageError
 from samehand.base.page import Page, digest_of, pages_to_batch
 from samehand.base.settings import Settings
-from samehand.grouping.forest import Edges, Groups
+from samehand.grouping.edges import Edges
+from samehand.grouping.medoids import Groups
 from samehand.grouping.sketches import Sketches, sketch_words
 from samehand.methods.style.clusters import (
     Grouped,

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import text_buffers
 from samehand.base.settings import Settings
-from samehand.grouping.forest import Comparable, Edges, Groups, cut, find_centres, in_groups, split_chains, supported
+from samehand.grouping.comparable import Comparable
+from samehand.grouping.cuts import split_chains, supported
+from samehand.grouping.edges import Edges, cut, in_groups
+from samehand.grouping.medoids import Groups, find_medoids
 from samehand.kernels.html.links import hash_hosts
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
@@ -61,9 +64,9 @@ def cluster_labels(
 
 def find_grouped(things: Comparable, labels: NDArray[np.int32]) -> Groups:
     """The groups of two rows and more."""
-    things.let_go()
+    things.release()
     rows = in_groups(labels)
-    return find_centres(things, rows, labels[rows])
+    return find_medoids(things, rows, labels[rows])
 
 
 def write_grouped(folder: RunFolder, grouped: Grouped, settings: Settings) -> dict[str, int]:
@@ -191,8 +194,8 @@ def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:
         "mean_similarity": means,
         "weakest_link": _weakest_links(grouped),
         "score": np.round(means * sites, 6),
-        "centre_page_id": page_ids[groups.centres],
-        "centre_url": pages.urls(groups.centres),
+        "centre_page_id": page_ids[groups.medoids],
+        "centre_url": pages.urls(groups.medoids),
     }
     ranked = pa.table(columns).sort_by([("score", "descending"), ("style_cluster_id", "ascending")])
     return ranked.add_column(0, "cluster_number", pa.array(np.arange(1, ranked.num_rows + 1)))

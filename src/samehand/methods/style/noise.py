@@ -130,8 +130,8 @@ def estimate(left: NDArray[np.uint32], right: NDArray[np.uint32], settings: Sett
     """Similarity of two fingerprints, by the estimator of the settings."""
     rows = sketch_words(np.stack([left, right]), WIDE)
     lanes = lanes_of(settings.dimensions, bits=WIDE, floor=estimator_floor(settings))
-    filled = sketches.count_filled(np.stack([left, right]))
-    return float(sketches.row_similarity(rows, filled, 0, 1, lanes))
+    both = sketches.SketchRows(rows, sketches.count_filled(np.stack([left, right])), lanes)
+    return float(sketches.cross_similarities(both, both)[0, 1])
 
 
 def estimator_floor(settings: Settings) -> int:

@@ -22,7 +22,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from samehand.base.settings import Settings
 from samehand.grouping.forest import CheckRule
-from samehand.grouping.sketches import Buckets, ProbePlan, Sketches, lanes_of, let_go, plan_probes, sketch_words
+from samehand.grouping.memory import release
+from samehand.grouping.probes import Buckets, ProbePlan, plan_probes
+from samehand.grouping.sketches import Sketches, lanes_of, sketch_words
 from samehand.kernels.sketches import Lanes
 from samehand.methods.style.noise import STORED_COLUMNS, Stored, estimator_floor
 from samehand.store.arrays import ArrayFiles, map_array
@@ -118,7 +120,7 @@ class _Columns:
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         for column in self._mapped:
             loaded = column.copy()
-            let_go(self._mapped)
+            release(self._mapped)
             yield loaded
 
 

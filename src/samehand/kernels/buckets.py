@@ -1,0 +1,233 @@
+"""Pairs within a bucket: similarities, spanning trees, leaders and medoids, for any kind of rows.
+
+Rows are numbered by int32; the caller keeps them in page_id order. `rows` is a named tuple of arrays. Its type selects
+the `similarity(rows, left, right)` that is compiled into a kernel. To hand over a compiled function would be simpler,
+but Numba never finds such a kernel in its cache again.
+
+An edge is a pair, left < right, packed as (left << 32) | right, and a similarity. `tests/test_grouping.py` and
+`tests/test_kernels_words.py` hold each function equal to a readable reference, for sketches and for sets of words.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba as nb
+import numpy as np
+from numba import extending
+from numpy.typing import NDArray
+
+from samehand.kernels.noise import EMPTY
+from samehand.kernels.pointers import lend
+
+Similarity = Callable[[Any, int, int], np.float32]
+
+_EMPTY = np.uint32(EMPTY)
+_ROW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def similarity(rows: Any, left: int, right: int) -> np.float32:
+    """Similarity of two rows: a name that stands for one of the functions that `similarity_of` registers."""
+    raise NotImplementedError
+
+
+def similarity_of(kind: type) -> Callable[[Similarity], Similarity]:
+    """Registers a compiled function as the similarity of rows that are a `kind` of named tuple."""
+
+    def register(function: Similarity) -> Similarity:
+        def call(rows: Any, left: Any, right: Any) -> Any:
+            return function(rows, left, right)
+
+        @extending.overload(similarity)
+        def choose(rows: Any, left: Any, right: Any) -> Any:
+            return call if rows.instance_class is kind else None
+
+        return function
+
+    return register
+
+
+@nb.njit(cache=True, nogil=True)
+def similarities_of_pairs(rows: Any, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Similarity of row left[i] to row right[i]."""
+    lent = lend(rows)
+    result = np.empty(left.size, np.float32)
+    for position in range(left.size):
+        result[position] = similarity(lent, left[position], right[position])
+    return result
+
+
+@nb.njit(cache=True, nogil=True)
+def keys_between(column: NDArray[np.uint32], chosen: NDArray[np.bool_], first: int, end: int) -> NDArray[np.uint64]:
+    """What a probe sorts: (bucket << 32) | row, for the chosen rows whose bucket is from `first` up to `end`."""
+    count = 0
+    for row in range(column.size):
+        count += chosen[row] and column[row] != _EMPTY and first <= column[row] < end
+    keys = np.empty(count, np.uint64)
+    count = 0
+    for row in range(column.size):
+        if chosen[row] and column[row] != _EMPTY and first <= column[row] < end:
+            keys[count] = (np.uint64(column[row]) << _HALF) | np.uint64(row)
+            count += 1
+    return keys
+
+
+@nb.njit(cache=True, nogil=True)
+def check_buckets(
+    rows: Any,
+    sorted_keys: NDArray[np.uint64],
+    edge_threshold: np.float32,
+    leader_threshold: np.float32,
+    exhaustive_bucket_size: int,
+    max_leaders: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]:
+    """Checks each bucket of one probe. Returns edges (packed pairs, similarities) and counts.
+
+    A key is (bucket << 32) | row. A bucket of up to `exhaustive_bucket_size` rows checks all its pairs and keeps their
+    spanning tree. In a larger one each row, in row order, is compared with the bucket's leaders only. It takes an edge
+    to the most similar leader if that reaches `edge_threshold`, and becomes a leader itself if that stays below
+    `leader_threshold`; so a bucket costs at most size x max_leaders checks. The rule looks at one bucket only: edges
+    depend neither on the other buckets nor on the order they are checked in.
+    Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap.
+    """
+    lent = lend(rows)
+    # Each row brings one edge at most. Memory that is never written to costs nothing.
+    pairs = np.empty(sorted_keys.size, np.uint64)
+    similarities = np.empty(sorted_keys.size, np.float32)
+    counts = np.zeros(4, np.int64)
+    leaders = np.empty(max_leaders, np.uint64)
+    edges = 0
+    start = 0
+    while start < sorted_keys.size:
+        bucket = sorted_keys[start] >> _HALF
+        end = start + 1
+        while end < sorted_keys.size and sorted_keys[end] >> _HALF == bucket:
+            end += 1
+        size = end - start
+        counts[0] += size > 1
+        if 1 < size <= exhaustive_bucket_size:
+            counts[2] += size * (size - 1) // 2
+            edges += _spanning_tree(lent, sorted_keys[start:end], edge_threshold, pairs[edges:], similarities[edges:])
+        elif size > 1:
+            counts[1] += 1
+            edges += _leader_edges(
+                lent,
+                sorted_keys[start:end],
+                edge_threshold,
+                leader_threshold,
+                leaders,
+                pairs[edges:],
+                similarities[edges:],
+                counts,
+            )
+        start = end
+    return pairs[:edges], similarities[:edges], counts
+
+
+@nb.njit(cache=True, nogil=True)
+def _spanning_tree(
+    rows: Any,
+    bucket: NDArray[np.uint64],
+    edge_threshold: np.float32,
+    pairs: NDArray[np.uint64],
+    similarities: NDArray[np.float32],
+) -> int:
+    """Writes the edges of a bucket's maximum spanning tree that reach the threshold; returns how many there are.
+
+    Prim's algorithm: the newest row of the tree is compared with all rows outside, which makes every pair once. The
+    forest of all buckets' trees is the forest of all pairs. The smaller pair decides between equal similarities, so
+    there is exactly one tree.
+    """
+    outside = bucket & _ROW
+    nearest = np.full(bucket.size, outside[0])
+    best = np.full(bucket.size, np.float32(-1.0))
+    newest = outside[0]
+    edges = 0
+    for left_out in range(bucket.size - 1, 0, -1):
+        # outside[1:left_out + 1] are the rows not in the tree; the slot of the one chosen is filled from the end.
+        chosen = 1
+        for slot in range(1, left_out + 1):
+            found = similarity(rows, newest, outside[slot])
+            if _is_better(found, newest, outside[slot], best[slot], nearest[slot], outside[slot]):
+                best[slot], nearest[slot] = found, newest
+            if _is_better(best[slot], nearest[slot], outside[slot], best[chosen], nearest[chosen], outside[chosen]):
+                chosen = slot
+        newest = outside[chosen]
+        if best[chosen] >= edge_threshold:
+            pairs[edges], similarities[edges] = _packed(newest, nearest[chosen]), best[chosen]
+            edges += 1
+        outside[chosen], best[chosen], nearest[chosen] = outside[left_out], best[left_out], nearest[left_out]
+    return edges
+
+
+@nb.njit(cache=True, nogil=True)
+def _packed(left: np.uint64, right: np.uint64) -> np.uint64:
+    return (min(left, right) << _HALF) | max(left, right)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_better(
+    found: np.float32, a: np.uint64, b: np.uint64, than: np.float32, c: np.uint64, d: np.uint64
+) -> np.bool_ | bool:
+    """The order of edges everywhere in grouping: more similar first, then the smaller pair."""
+    return found > than or (found == than and _packed(a, b) < _packed(c, d))
+
+
+@nb.njit(cache=True, nogil=True)
+def _leader_edges(
+    rows: Any,
+    bucket: NDArray[np.uint64],
+    edge_threshold: np.float32,
+    leader_threshold: np.float32,
+    leaders: NDArray[np.uint64],
+    pairs: NDArray[np.uint64],
+    similarities: NDArray[np.float32],
+    counts: NDArray[np.int64],
+) -> int:
+    """Writes the edges that the leader rule finds in a bucket; returns how many there are."""
+    edges = led = 0
+    for key in bucket:
+        row = key & _ROW
+        best, best_leader = np.float32(-1.0), np.uint64(0)
+        for leader in range(led):
+            found = similarity(rows, leaders[leader], row)
+            if found > best:
+                best, best_leader = found, leaders[leader]
+        counts[2] += led
+        if led > 0 and best >= edge_threshold:
+            pairs[edges], similarities[edges] = _packed(best_leader, row), best
+            edges += 1
+        if best < leader_threshold:
+            if led < leaders.size:
+                leaders[led] = row
+                led += 1
+            else:
+                counts[3] += 1
+    return edges
+
+
+@nb.njit(cache=True, nogil=True)
+def find_medoids(rows: Any, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
+    """The medoid of each group: the one of its first `sample` members with the highest sum of similarities to them.
+
+    Group g is members[starts[g]:starts[g+1]]; the caller shuffles members, so the first ones are a fair sample.
+    Ties go to the smallest row.
+    """
+    lent = lend(rows)
+    medoids = np.empty(starts.size - 1, np.int32)
+    sums = np.empty(sample, np.float64)
+    for group in range(starts.size - 1):
+        chosen = members[starts[group] : min(starts[group + 1], starts[group] + sample)]
+        sums[: chosen.size] = 0.0
+        for right in range(1, chosen.size):
+            for left in range(right):
+                found = np.float64(similarity(lent, chosen[left], chosen[right]))
+                sums[left] += found
+                sums[right] += found
+        best = 0
+        for position in range(1, chosen.size):
+            nearer = sums[position] > sums[best]
+            if nearer or (sums[position] == sums[best] and chosen[position] < chosen[best]):
+                best = position
+        medoids[group] = chosen[best]
+    return medoids
