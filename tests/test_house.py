@@ -20,7 +20,6 @@ ORDER = (
     ("engine",),
     ("answers",),
     ("api",),
-    ("demo",),
     ("cli",),
 )
 FLOOR = {name: floor for floor, names in enumerate(ORDER) for name in names}

@@ -26,6 +26,7 @@ from samehand.cli.common import (
     settings_from,
     terminal_width,
 )
+from samehand.cli.demo import demo
 from samehand.cli.label import label
 from samehand.cli.language import fake, language
 from samehand.cli.replica import lexicon, match, replicas
@@ -324,20 +325,7 @@ def _neutral_lines(lines: list[str]) -> str:
     return "\n".join(neutral(line) for line in lines)
 
 
-@cli.command()
-@click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--seed", type=int, default=7, show_default=True, help="Another seed makes another crawl.")
-def demo(folder: str, seed: int) -> None:
-    """Make a small crawl with known truth in FOLDER: crawl.warc.gz, nameservers.csv, truth.csv."""
-    from samehand.demo import write_demo
-
-    files = write_demo(Path(folder), seed=seed)
-    for path in (files.crawl, files.nameservers, files.truth):
-        click.echo(path)
-    say(f"Now try: samehand scan {files.crawl} -o {Path(folder) / 'run'}")
-
-
-for command in (lexicon, replicas, match, parked, structure, label, language, fake):
+for command in (lexicon, replicas, match, parked, structure, label, language, fake, demo):
     cli.add_command(command)
 
 
