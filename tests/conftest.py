@@ -10,8 +10,9 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 import samehand
+from samehand.cli.demo import DemoFiles, write_demo
 from samehand.cli.main import main
-from samehand.demo import DemoFiles, write_demo
+from samehand.methods.registry import SIGNALS
 
 hypothesis_settings.register_profile(
     "samehand", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -27,8 +28,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> DemoFiles:
 
 @pytest.fixture(scope="session")
 def demo_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
-    """The demo crawl, scanned by one worker. Nobody may change it."""
-    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("run") / "run", workers=1)
+    """The demo crawl, scanned by one worker with all methods. Nobody may change it: take `copy_of` it to write."""
+    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("run") / "run", workers=1, signals=tuple(SIGNALS))
+
+
+@pytest.fixture(scope="session")
+def style_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    """The demo crawl, scanned for style alone, as `samehand scan` does. Nobody may change it."""
+    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("style") / "run", workers=1)
 
 
 class Ended(NamedTuple):

@@ -3,10 +3,33 @@
 import functools
 import random
 import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
-from samehand.demo.text import BigramChain, topic_writer
+from tools.demo_crawl.text import topic_writer
+
 from samehand.methods.language.training import TrainingRule, train_model
+
+
+class BigramChain:
+    """A word-bigram Markov chain: each next word follows the one before it somewhere in the text it was trained on.
+
+    Words keep their punctuation, so that the output has sentences which look right two words at a time, no more.
+    """
+
+    def __init__(self, paragraphs: Sequence[str]) -> None:
+        self._followers: dict[str, list[str]] = {}
+        self._starts = [paragraph.split()[0] for paragraph in paragraphs]
+        for word, follower in pairwise(" ".join(paragraphs).split()):
+            self._followers.setdefault(word, []).append(follower)
+
+    def babble(self, rng: random.Random, length: int) -> str:
+        """`length` words of chained text; starts again where the training text ends."""
+        chained = [rng.choice(self._starts)]
+        while len(chained) < length:
+            chained.append(rng.choice(self._followers.get(chained[-1], self._starts)))
+        return " ".join(chained)
 
 
 def article(seed: int, paragraphs: int = 20) -> str:

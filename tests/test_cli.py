@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import samehand
+from runs import truth_of
 from samehand.base.settings import fields_of
+from samehand.cli.demo import DemoFiles
 from samehand.cli.main import cli
-from samehand.cli.options import METHODS
-from samehand.demo import DemoFiles
-from samehand.methods.registry import SIGNALS
 
 Command = Callable[..., "tuple[int, str, str]"]
 
@@ -123,8 +122,7 @@ def test_compare_files_and_pages_of_a_run(
 def test_spread_goes_from_a_seed_to_its_sisters(
     demo: DemoFiles, run: Path, tmp_path: Path, samehand_command: Command
 ) -> None:
-    with demo.truth.open(newline="") as handle:
-        hands = {row["url"]: row["hand"] for row in csv.DictReader(handle)}
+    hands = {url: row["hand"] for url, row in truth_of(demo).items()}
     seed = next(url for url, hand in hands.items() if hand == "farm:loans")
     (tmp_path / "seeds.txt").write_text(f"# known\n{seed}\n\nhttp://nowhere.example/\n")
     ended = samehand_command("spread", run, "--seeds", tmp_path / "seeds.txt", "--format", "jsonl")
@@ -237,7 +235,7 @@ def test_table_fits_an_80_column_terminal(run: Path, demo_run: samehand.Run) -> 
     assert all(host in shown.decode() for host in hosts)
 
 
-def test_standard_input(demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path) -> None:
+def test_standard_input(demo: DemoFiles, style_run: samehand.Run, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -252,7 +250,7 @@ def test_standard_input(demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path)
     ]
     with demo.crawl.open("rb") as crawl:
         subprocess.run(command, stdin=crawl, stdout=subprocess.DEVNULL, check=True)
-    assert samehand.open_run(tmp_path / "run").clusters().equals(demo_run.clusters())
+    assert samehand.open_run(tmp_path / "run").clusters().equals(style_run.clusters())
 
 
 def test_a_closed_pipe_is_no_error(run: Path) -> None:

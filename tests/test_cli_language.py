@@ -14,7 +14,7 @@ import pytest
 
 from language_corpus import article, chained, trained, write_articles
 from samehand.base.errors import InputError, RunBusyError, UsageError
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.methods.language.arpa import read_arpa
 from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL
 from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS

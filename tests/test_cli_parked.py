@@ -12,19 +12,19 @@ import pytest
 
 import samehand
 from dns_server import dns_server
+from runs import copy_of, kinds_of
 from samehand.cli import label as cli_label
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 
 Command = Callable[..., "tuple[int, str, str]"]
 
 
 @pytest.fixture(scope="module")
-def judged(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def judged(demo: DemoFiles, demo_run: samehand.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with verdicts that nobody may change."""
     from samehand.methods.sites.judge import judge_run
 
-    out = tmp_path_factory.mktemp("cli") / "run"
-    samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "sites"))
+    out = copy_of(demo_run, tmp_path_factory.mktemp("cli") / "run").folder.path
     judge_run(out, nameservers=[demo.nameservers])
     return out
 
@@ -184,9 +184,8 @@ def test_structure_as_json(tmp_path: Path, samehand_command: Command) -> None:
 
 
 def known_answers(demo: DemoFiles, path: Path) -> Path:
-    with demo.truth.open(newline="") as handle:
-        kinds = {row["domain"]: row["kind"] for row in csv.DictReader(handle)}
-    lines = [f"{domain},{'spam' if kind == 'parked' else 'other'}\n" for domain, kind in kinds.items()]
+    kinds = kinds_of(demo, "domain").items()
+    lines = [f"{domain},{'spam' if kind == 'parked' else 'other'}\n" for domain, kind in kinds]
     path.write_text("domain,label\n" + "".join(lines))
     return path
 

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import samehand
+from runs import tables
 from samehand.base.errors import RunMismatchError, UsageError
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.engine.tasks import part_name
 from samehand.methods.style.growth import growth_table
 from samehand.sources import read_unit
@@ -45,12 +46,8 @@ def steps(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> list[Pat
 
 def answers(run: samehand.Run) -> dict[str, bytes]:
     """Every table but those that tell of the steps."""
-    folder = run.folder.path
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*.parquet"))
-        if path.name not in ("before.parquet", "growth.parquet")
-    }
+    told = ("style/before.parquet", "style/growth.parquet")
+    return {name: table for name, table in tables(run.folder.path).items() if name not in told}
 
 
 def test_adding_in_three_steps_equals_one_scan(steps: list[Path], tmp_path: Path) -> None:
@@ -150,8 +147,7 @@ def test_many_pages_against_a_run_are_what_each_alone_is(
 ) -> None:
     urls = demo_run.pages(["url"]).column("url").to_pylist()[::60]
     queries = [(url, demo_run.content(url)) for url in urls]
-    tables = list(demo_run.like_each(queries, top=5))
-    rows = [row for table in tables for row in table.to_pylist()]
+    rows = [row for table in demo_run.like_each(queries, top=5) for row in table.to_pylist()]
     for url, content in queries:
         alone = demo_run.like(content).pages.slice(0, 5).to_pylist()
         mine = [{key: row[key] for key in alone[0]} for row in rows if row["query"] == url]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samehand.base.errors import InputError
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.methods.sites.nameservers import NameServers, clean_name, files, provider_of, read_nameservers, zone
 from samehand.methods.sites.nameservers.pairs import Taker
 

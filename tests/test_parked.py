@@ -9,27 +9,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from samehand.methods.sites.signal import STORED_SCHEMA, StructureStage
 
 import samehand
 from dns_server import dns_server
+from runs import copy_of, kinds_of, tables
 from samehand.base.errors import InputError, RunError, UsageError
 from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites import judge as parked
 from samehand.methods.sites.judge import Parked, judge_run, judged_providers, label_sites, save_labels
 from samehand.methods.sites.providers import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA
-from samehand.methods.sites.signal import STORED_SCHEMA, StructureStage
 from samehand.methods.sites.tags import TagSequences, tag_sequences
 
 PARKING = {"parkwell.example", "lotside.test"}
 
 
 @pytest.fixture(scope="module")
-def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
-    out = tmp_path_factory.mktemp("parked") / "run"
-    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "sites"))
+def run(demo_run: samehand.Run, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    return copy_of(demo_run, tmp_path_factory.mktemp("parked") / "run")
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +37,8 @@ def found(demo: DemoFiles, run: samehand.Run) -> Parked:
     return judge_run(run.folder.path, nameservers=[demo.nameservers])
 
 
-def kinds_of(demo: DemoFiles) -> dict[str, str]:
-    with demo.truth.open(newline="") as handle:
-        return {row["domain"]: row["kind"] for row in csv.DictReader(handle)}
-
-
-def tables(folder: Path) -> dict[str, bytes]:
-    found = [*(folder / "providers").rglob("*.parquet"), *(folder / "structure").rglob("*.parquet")]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(found)}
-
-
 def test_parked_sites_of_the_demo_are_spam_and_honest_ones_are_not(demo: DemoFiles, found: Parked) -> None:
-    kinds, verdicts = kinds_of(demo), defaultdict(Counter)
+    kinds, verdicts = kinds_of(demo, "domain"), defaultdict(Counter)
     for row in found.verdicts.sites.to_pylist():
         verdicts[kinds[row["domain"]]][row["verdict"]] += 1
     assert set(verdicts["parked"]) == {"spam"}
@@ -76,16 +66,19 @@ def test_tables_stand_in_the_run_with_their_schemas_spam_first(run: samehand.Run
 
 
 def test_the_style_clusters_judge_the_same_sites(demo: DemoFiles, found: Parked) -> None:
-    kinds = kinds_of(demo)
+    kinds = kinds_of(demo, "domain")
     rows = [row for row in found.verdicts.sites.to_pylist() if kinds[row["domain"]] == "parked"]
     assert {row["style_verdict"] for row in rows} <= {"spam", "ok"}
     assert sum(row["style_verdict"] == "spam" for row in rows) > len(rows) / 2
 
 
-def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Parked, tmp_path: Path) -> None:
-    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+def test_a_run_without_the_signal_gets_it(
+    demo: DemoFiles, style_run: samehand.Run, run: samehand.Run, found: Parked, tmp_path: Path
+) -> None:
+    copy_of(style_run, tmp_path / "run")
     judge_run(tmp_path / "run", nameservers=[demo.nameservers])
-    assert tables(tmp_path / "run") == tables(run.folder.path)
+    rooms = ("providers", "structure")
+    assert tables(tmp_path / "run", *rooms) == tables(run.folder.path, *rooms)
 
 
 def test_nothing_is_judged_twice_and_name_servers_are_remembered(
@@ -99,8 +92,10 @@ def test_nothing_is_judged_twice_and_name_servers_are_remembered(
     assert again.facts == found.facts
 
 
-def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+def test_other_settings_and_lost_tables_are_judged_anew(
+    demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path
+) -> None:
+    run = copy_of(demo_run, tmp_path / "run")
     first = judge_run(run.folder.path, nameservers=[demo.nameservers])
     strict = judge_run(run.folder.path, settings=Settings(max_mean_distance=0.001))
     assert strict.facts["sites"]["spam"] < first.facts["sites"]["spam"]
@@ -109,18 +104,22 @@ def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_pat
     assert last.verdicts.sites.equals(first.verdicts.sites)
 
 
-def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+def test_without_name_servers_sites_are_judged_in_a_pool(
+    demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path
+) -> None:
+    run = copy_of(demo_run, tmp_path / "run")
     found = judge_run(run.folder.path)
-    kinds = kinds_of(demo)
+    kinds = kinds_of(demo, "domain")
     said = {row["domain"]: row["verdict"] for row in found.verdicts.sites.to_pylist()}
     assert {said[domain] for domain, kind in kinds.items() if kind == "parked" and domain in said} == {"spam"}
     assert sum(found.facts["providers"].values()) == 0
     assert found.facts["without_servers"] == len(said)
 
 
-def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+def test_dns_is_asked_for_what_no_file_knows_and_only_once(
+    demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path
+) -> None:
+    run = copy_of(demo_run, tmp_path / "run")
     with demo.nameservers.open(newline="") as handle:
         pairs = [(row["domain"], row["ns"]) for row in csv.DictReader(handle)]
     plan: dict[str, list[str]] = defaultdict(list)
@@ -207,7 +206,7 @@ def test_mail_has_rows_without_structure() -> None:
 
 
 def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Parked) -> None:
-    kinds = kinds_of(demo)
+    kinds = kinds_of(demo, "domain")
     sites = label_sites(run.folder, seed=3)
     domains = {row["page_id"]: row["domain"] for row in found.verdicts.sites.to_pylist()}
     while question := sites.labelling.ask():
@@ -221,7 +220,6 @@ def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Parked) -> N
     assert {row["how"] for row in labels} >= {"asked", "group"}
 
 
-def test_labels_need_verdicts(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+def test_labels_need_verdicts(demo_run: samehand.Run) -> None:
     with pytest.raises(RunError, match="samehand parked"):
-        label_sites(run.folder, seed=0)
+        label_sites(demo_run.folder, seed=0)

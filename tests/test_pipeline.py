@@ -1,6 +1,5 @@
 """The whole way: one answer whatever the workers, whatever was killed, whatever the input did."""
 
-import csv
 import errno
 import os
 import random
@@ -15,18 +14,15 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 
 import samehand
+from runs import copy_of, kinds_of, tables, truth_of
 from samehand.base.errors import InputError, RunBusyError, RunMismatchError, RunWriteError
 from samehand.base.settings import Settings
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.engine import local, tasks
+from samehand.methods.registry import SIGNALS
 from samehand.store.folder import RunFolder
 
 SPLIT = Settings(split_bytes=120_000)
-
-
-def tables(folder: Path) -> dict[str, bytes]:
-    """Every Parquet file of a run: runs are equal when these are, byte for byte."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +30,9 @@ def split_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> same
     return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("split") / "run", settings=SPLIT, workers=1)
 
 
-def truth(demo: DemoFiles) -> dict[str, dict[str, str]]:
-    with demo.truth.open(newline="") as handle:
-        return {row["url"]: row for row in csv.DictReader(handle)}
-
-
 def test_demo_clusters_agree_with_the_truth(demo: DemoFiles, demo_run: samehand.Run) -> None:
     """No cluster mixes two hands, and every hand of three pages and more is found, nearly whole."""
-    hands = {url: row["hand"] for url, row in truth(demo).items()}
+    hands = {url: row["hand"] for url, row in truth_of(demo).items()}
     members = demo_run.folder.read_table("style/members.parquet").to_pylist()
     clusters: dict[int, list[str]] = {}
     for member in members:
@@ -58,7 +49,7 @@ def test_demo_clusters_agree_with_the_truth(demo: DemoFiles, demo_run: samehand.
 
 
 def test_demo_rank_puts_hands_of_many_domains_first(demo: DemoFiles, demo_run: samehand.Run) -> None:
-    kinds = {url: row["kind"] for url, row in truth(demo).items()}
+    kinds = kinds_of(demo)
     top = demo_run.clusters().slice(0, 6).to_pylist()
     assert {kinds[row["centre_url"]] for row in top} <= {"forum", "farm", "parked", "copy"}
     scores = demo_run.clusters().column("score").to_pylist()
@@ -90,34 +81,38 @@ def test_members_hold_every_grouped_page_once(demo_run: samehand.Run) -> None:
     assert all(cluster == page for cluster, page in smallest.items())
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-def test_workers_do_not_change_a_byte(demo: DemoFiles, split_run: samehand.Run, tmp_path: Path, workers: int) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=workers)
-    assert tables(run.folder.path) == tables(split_run.folder.path)
-    assert len(list((run.folder.path / "pages").iterdir())) > 8
+def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path) -> None:
+    """Whatever the method: one worker is this process, three share more parts than they are."""
+    one, three = (
+        samehand.scan(str(demo.crawl), tmp_path / f"{n}", settings=SPLIT, workers=n, signals=tuple(SIGNALS)).folder.path
+        for n in (1, 3)
+    )
+    assert tables(one) == tables(three)
+    assert len(list((three / "pages").iterdir())) > 8
+    assert {name.split("/")[0] for name in tables(one)} >= {"pages", "style", "replica", "language"}
 
 
-def test_splitting_does_not_change_the_pages(demo_run: samehand.Run, split_run: samehand.Run) -> None:
+def test_splitting_does_not_change_the_pages(style_run: samehand.Run, split_run: samehand.Run) -> None:
     whole, split = (
         run.pages().drop_columns(["page_id"]).sort_by([("warc_record_offset", "ascending")])
-        for run in (demo_run, split_run)
+        for run in (style_run, split_run)
     )
     assert whole.equals(split)
-    assert sorted(demo_run.clusters().column("pages").to_pylist()) == sorted(
+    assert sorted(style_run.clusters().column("pages").to_pylist()) == sorted(
         split_run.clusters().column("pages").to_pylist()
     )
 
 
-def scan_process(demo: DemoFiles, out: Path, *extra: str) -> "subprocess.Popen[bytes]":
+def scan_process(demo: DemoFiles, out: Path, workers: int = 2) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "samehand.cli.main", "-q", "scan", str(demo.crawl), "-o", str(out)]
-    command += ["--split-bytes", "120000", "--workers", "2", *extra]
+    command += ["--split-bytes", "120000", "--workers", str(workers)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
 def test_killed_at_any_moment_and_run_again_gives_the_same_bytes(
     demo: DemoFiles, split_run: samehand.Run, tmp_path: Path
 ) -> None:
-    """kill -9 of the scan at ten random moments, each followed by a run to the end."""
+    """kill -9 at ten random moments, with and without worker processes, each followed by a run to the end."""
     moments = random.Random(11)
     began = time.monotonic()
     scan_process(demo, tmp_path / "timed").wait()
@@ -125,7 +120,7 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_bytes(
     unfinished = 0
     for attempt in range(10):
         out = tmp_path / f"run-{attempt}"
-        process = scan_process(demo, out)
+        process = scan_process(demo, out, workers=1 + attempt % 2)
         time.sleep(moments.uniform(0.2, 1.0) * whole)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -149,8 +144,10 @@ def test_interrupt_leaves_a_run_that_goes_on(demo: DemoFiles, split_run: samehan
     assert tables(tmp_path / "run") == tables(split_run.folder.path)
 
 
-def test_a_second_scan_reads_nothing(demo: DemoFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+def test_a_second_scan_reads_nothing(
+    demo: DemoFiles, style_run: samehand.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_of(style_run, tmp_path / "run")
 
     def refuse(*_: object) -> None:
         raise AssertionError("read again")
@@ -162,18 +159,19 @@ def test_a_second_scan_reads_nothing(demo: DemoFiles, tmp_path: Path, monkeypatc
 
 
 def test_other_thresholds_group_anew_without_reading(
-    demo: DemoFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo: DemoFiles, style_run: samehand.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    copy_of(style_run, tmp_path / "run")
     monkeypatch.setattr(tasks, "process_task", lambda *_: pytest.fail("read again"))
     run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=Settings(cluster_threshold=0.9), workers=1)
     assert run.settings.cluster_threshold == 0.9
     assert run.clusters().equals(run.clusters(cut=0.9))
 
 
-def test_other_inputs_or_settings_are_refused_and_force_starts_anew(demo: DemoFiles, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    samehand.scan(str(demo.crawl), out, workers=1)
+def test_other_inputs_or_settings_are_refused_and_force_starts_anew(
+    demo: DemoFiles, style_run: samehand.Run, tmp_path: Path
+) -> None:
+    out = copy_of(style_run, tmp_path / "run").folder.path
     with pytest.raises(RunMismatchError, match="--force"):
         samehand.scan(str(demo.crawl), out, settings=Settings(shingle_bytes=32), workers=1)
     (tmp_path / "a.html").write_bytes(b"<html><p>a page</p></html>")

@@ -12,30 +12,21 @@ from pathlib import Path
 import pytest
 
 import samehand
+from runs import copy_of, kinds_of, tables, truth_of
 from samehand.base.settings import Settings
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 
 Command = Callable[..., "tuple[int, str, str]"]
 CLASSES = {"forum": "Template", "farm": "Link farm", "mirror": "Mirror", "copy": "Copy/Paste", "parked": "Template"}
 
 
-def tables(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
-
-
 @pytest.fixture(scope="module")
-def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
-    out = tmp_path_factory.mktemp("both") / "run"
-    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "replica"))
-
-
-def truth(demo: DemoFiles) -> dict[str, dict[str, str]]:
-    with demo.truth.open(newline="") as handle:
-        return {row["url"]: row for row in csv.DictReader(handle)}
+def run(demo_run: samehand.Run, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    return copy_of(demo_run, tmp_path_factory.mktemp("replicas") / "run")
 
 
 def test_clusters_of_the_demo_get_their_right_classes(demo: DemoFiles, run: samehand.Run) -> None:
-    kinds = {url: row["kind"] for url, row in truth(demo).items()}
+    kinds = kinds_of(demo)
     wrong = [
         (row["centre_url"], row["class"], row["same_text"], row["same_path"], row["inner_links"])
         for row in run.clusters().to_pylist()
@@ -47,15 +38,15 @@ def test_clusters_of_the_demo_get_their_right_classes(demo: DemoFiles, run: same
 
 
 def test_same_template_with_other_content_is_no_replica(demo: DemoFiles, run: samehand.Run) -> None:
-    rows = truth(demo)
+    kinds = kinds_of(demo)
     grouped = run.replica_members().to_pylist()
-    assert not [row["url"] for row in grouped if rows[row["url"]]["kind"] in ("forum", "honest", "markov")]
+    assert not [row["url"] for row in grouped if kinds[row["url"]] in ("forum", "honest", "fake")]
 
 
 def test_mirrors_and_copies_are_found_whole(demo: DemoFiles, run: samehand.Run) -> None:
     groups = {row["url"]: row["group_id"] for row in run.replica_members().to_pylist()}
     by_label: dict[str, set[int | None]] = {}
-    for url, row in truth(demo).items():
+    for url, row in truth_of(demo).items():
         if row["group"]:
             by_label.setdefault(row["group"], set()).add(groups.get(url))
     assert all(len(found) == 1 and None not in found for found in by_label.values())
@@ -76,21 +67,14 @@ def test_every_grouped_document_once_with_its_evidence(run: samehand.Run) -> Non
 
 
 def test_added_later_is_the_same_as_at_once(
-    demo: DemoFiles, run: samehand.Run, tmp_path: Path, samehand_command: Command
+    style_run: samehand.Run, run: samehand.Run, tmp_path: Path, samehand_command: Command
 ) -> None:
-    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    copy_of(style_run, tmp_path / "run")
     ended = samehand_command("replicas", tmp_path / "run", "--workers", "1")
     assert ended.code == 0
-    assert tables(tmp_path / "run") == tables(run.folder.path)
+    rooms = ("pages", "style", "replica")
+    assert tables(tmp_path / "run", *rooms) == tables(run.folder.path, *rooms)
     assert "class" in samehand_command("clusters", tmp_path / "run").out.splitlines()[0]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path, workers: int) -> None:
-    settings = Settings(split_bytes=200_000)
-    for name, count in (("one", 1), ("many", workers + 1)):
-        samehand.scan(str(demo.crawl), tmp_path / name, settings=settings, workers=count, signals=("style", "replica"))
-    assert tables(tmp_path / "one") == tables(tmp_path / "many")
 
 
 def test_other_thresholds_keep_the_classes_up_to_date(demo: DemoFiles, tmp_path: Path) -> None:
@@ -181,13 +165,13 @@ def test_lexicon_from_text_files(tmp_path: Path, samehand_command: Command) -> N
 
 
 def test_lexicon_from_a_run_serves_another(
-    demo: DemoFiles, run: samehand.Run, tmp_path: Path, samehand_command: Command
+    style_run: samehand.Run, run: samehand.Run, tmp_path: Path, samehand_command: Command
 ) -> None:
     ended = samehand_command("lexicon", "learn", run.folder.path, "-o", tmp_path / "own.lexicon")
     assert ended.code == 0
     assert "words with nidf 0.2 to 0.8" in ended.out
     assert "typical:" in ended.out
-    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    copy_of(style_run, tmp_path / "run")
     used = samehand_command("replicas", tmp_path / "run", "--lexicon", tmp_path / "own.lexicon", "--workers", "1")
     assert used.code == 0
     (tmp_path / "broken.lexicon").write_bytes(b"PAR1 nothing")

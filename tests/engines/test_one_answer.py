@@ -16,7 +16,7 @@ from engines.conftest import executors_of, kill_one_executor
 from engines.fingerprints import SETTINGS, planted, write_run
 from samehand.base.errors import RunError, SamehandError, UsageError
 from samehand.base.settings import Settings
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.engine.local import LocalEngine
 from samehand.engine.pipeline import Engine
 from samehand.engine.spark import SparkEngine

@@ -13,7 +13,7 @@ import pytest
 from engines.conftest import executors_of, kill_one_executor
 from samehand.base.errors import RunWriteError, SamehandError, UsageError
 from samehand.base.settings import Settings
-from samehand.demo import DemoFiles
+from samehand.cli.demo import DemoFiles
 from samehand.engine.local import LocalEngine
 from samehand.engine.spark import SparkEngine, connect
 from samehand.engine.spark.remote import remote_inputs

@@ -5,7 +5,6 @@ Data goes to standard output, everything else to standard error.
 
 import signal
 import sys
-from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -13,7 +12,7 @@ import click
 import samehand
 from samehand.base.errors import SamehandError
 from samehand.base.neutral import neutral
-from samehand.cli.common import say
+from samehand.cli.demo import demo
 from samehand.cli.fake import fake
 from samehand.cli.label import label
 from samehand.cli.language import language
@@ -80,19 +79,6 @@ def cli(context: click.Context, verbose: bool, quiet: bool) -> None:
     context.obj = {"quiet": quiet, "verbose": verbose}
 
 
-@cli.command()
-@click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--seed", type=int, default=7, show_default=True, help="Another seed makes another crawl.")
-def demo(folder: str, seed: int) -> None:
-    """Make a small crawl with known truth in FOLDER: crawl.warc.gz, nameservers.csv, truth.csv."""
-    from samehand.demo import write_demo
-
-    files = write_demo(Path(folder), seed=seed)
-    for path in (files.crawl, files.nameservers, files.truth):
-        click.echo(path)
-    say(f"Now try: samehand scan {files.crawl} -o {Path(folder) / 'run'}")
-
-
 for command in (
     scan,
     add,
@@ -110,6 +96,7 @@ for command in (
     parked,
     structure,
     label,
+    demo,
 ):
     cli.add_command(command)
 

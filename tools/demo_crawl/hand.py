@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeVar
 
-from samehand.demo.text import words
+from tools.demo_crawl.text import words
 
 _Option = TypeVar("_Option")
 _SLOT = re.compile(r"@(word|digit|join)@")

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from samehand.demo.hand import Hand
-from samehand.demo.text import Writer
+from tools.demo_crawl.hand import Hand
+from tools.demo_crawl.text import Writer
 
 _SEPARATORS = (" | ", " :: ", " &middot; ", " / ", " ~ ", " &raquo; ", "&nbsp;&nbsp;", ", ", " <b>*</b> ")
 

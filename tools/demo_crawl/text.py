@@ -1,4 +1,4 @@
-"""Words for the demo crawl: a sentence grammar, keyword phrases and a word-bigram chain.
+"""Words for the demo crawl: a sentence grammar and keyword phrases.
 
 The words come from short lists and the sentences from patterns, so that every page has text of its own without any
 text taken from elsewhere. Punctuation is varied on purpose: it is what is left of prose in the noise of a page.
@@ -6,9 +6,7 @@ text taken from elsewhere. Punctuation is varied on purpose: it is what is left 
 
 import random
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -168,23 +166,3 @@ def greek_like_sentence(rng: random.Random) -> str:
     sentence = ["".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(rng.randint(4, 11))]
     sentence[rng.randrange(len(sentence) - 1)] += rng.choice(("", "", ","))
     return " ".join(sentence).capitalize() + rng.choice((".", ".", ".", ";", "!"))
-
-
-class BigramChain:
-    """A word-bigram Markov chain: each next word follows the one before it somewhere in the text it was trained on.
-
-    Words keep their punctuation, so that the output has sentences which look right two words at a time, no more.
-    """
-
-    def __init__(self, paragraphs: Sequence[str]) -> None:
-        self._followers: dict[str, list[str]] = {}
-        self._starts = [paragraph.split()[0] for paragraph in paragraphs]
-        for word, follower in pairwise(" ".join(paragraphs).split()):
-            self._followers.setdefault(word, []).append(follower)
-
-    def babble(self, rng: random.Random, length: int) -> str:
-        """`length` words of chained text; starts again where the training text ends."""
-        chained = [rng.choice(self._starts)]
-        while len(chained) < length:
-            chained.append(rng.choice(self._followers.get(chained[-1], self._starts)))
-        return " ".join(chained)

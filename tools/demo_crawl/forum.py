@@ -7,8 +7,8 @@ number of rows and posts is theirs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from samehand.demo.templates import fill
-from samehand.demo.text import Writer
+from tools.demo_crawl.templates import fill
+from tools.demo_crawl.text import Writer
 
 _PAGE = """\
 <!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN"

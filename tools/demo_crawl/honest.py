@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from samehand.demo.hand import Hand
-from samehand.demo.parts import ASIDES, FOOTERS, HEADERS, MENUS, article, several
-from samehand.demo.templates import fill
-from samehand.demo.text import Writer
+from tools.demo_crawl.hand import Hand
+from tools.demo_crawl.parts import ASIDES, FOOTERS, HEADERS, MENUS, article, several
+from tools.demo_crawl.templates import fill
+from tools.demo_crawl.text import Writer
 
 _DOCTYPES = (
     "",

@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from urllib.parse import urlsplit
 
-from samehand.demo.forum import ForumSite
-from samehand.demo.hand import Hand, distinct_core_habits
-from samehand.demo.honest import Site, honest_page, pressroom_page
-from samehand.demo.parts import article
-from samehand.demo.spam import gadgets_page, loans_page, parked_page
-from samehand.demo.templates import MANUAL_CHAPTERS, babble_page, manual_content, manual_page, notice_page
-from samehand.demo.text import (
+from tools.demo_crawl.forum import ForumSite
+from tools.demo_crawl.generated import GENERATORS
+from tools.demo_crawl.hand import Hand, distinct_core_habits
+from tools.demo_crawl.honest import Site, honest_page, pressroom_page
+from tools.demo_crawl.parts import article
+from tools.demo_crawl.spam import gadgets_page, loans_page, parked_page
+from tools.demo_crawl.templates import MANUAL_CHAPTERS, generated_page, manual_content, manual_page, notice_page
+from tools.demo_crawl.text import (
     GADGET_WORDS,
     LOAN_WORDS,
     SOFTWARE_WORDS,
-    TOPICS,
-    BigramChain,
     Writer,
     capitalised,
     greek_like_sentence,
@@ -123,7 +122,7 @@ def build_world(seed: int) -> World:
     honest = [*_plain_sites(builder), *_handmade_sites(builder)]
     pages = [*honest, *_pressroom_sites(builder), *_odd_pages(builder), *_copies(builder, honest)]
     pages += [*_forums(builder), *_loans_farm(builder), *_gadgets_farm(builder), *_mirrors(builder)]
-    pages += [*_parked_sites(builder), *_babble_sites(builder)]
+    pages += [*_parked_sites(builder), *_generated_sites(builder)]
     nameservers = _nameservers(pages, builder.rng("name servers"))
     builder.rng("crawl order").shuffle(pages)
     return World(pages, nameservers)
@@ -183,7 +182,7 @@ def _parked_sites(builder: _Builder) -> Iterator[Page]:
             yield Page(f"http://{domain}/", body, kind="parked", hand=f"parked:{template}", provider=provider)
 
 
-# --- replicas and babble ---------------------------------------------------------------------------------------------
+# --- replicas and generated text -------------------------------------------------------------------------------------
 
 
 def _mirrors(builder: _Builder) -> Iterator[Page]:
@@ -211,18 +210,18 @@ def _copies(builder: _Builder, honest: list[Page]) -> Iterator[Page]:
         yield Page(f"http://{host}/{path}", body, kind="copy", hand=label, group=label, note=note)
 
 
-def _babble_sites(builder: _Builder) -> Iterator[Page]:
-    teacher = builder.rng("training text")
-    chain = BigramChain([Writer(teacher, nouns).paragraph(4) for nouns in TOPICS.values() for _ in range(25)])
+def _generated_sites(builder: _Builder) -> Iterator[Page]:
+    """Blogs on one template; the pages of each site are filled by one generator."""
     for number in range(5):
-        writer = builder.writer(f"babble {number}")
+        writer = builder.writer(f"generated {number}")
         host, related = "blog." + builder.domain(writer), list(writer.nouns[:6])
+        note, generator = list(GENERATORS.items())[number % len(GENERATORS)]
         for serial in writer.rng.sample(range(100, 1000), 4):
-            paragraphs = [chain.babble(writer.rng, writer.rng.randint(30, 70)) for _ in range(writer.rng.randint(3, 6))]
+            paragraphs = [generator(writer.rng, writer.rng.randint(60, 110)) for _ in range(12)]
             title = writer.write("{adj} {nouns} {adverb}")
-            body = babble_page(host, title=title, paragraphs=paragraphs, related=related, serial=serial).encode()
+            body = generated_page(host, title=title, paragraphs=paragraphs, related=related, serial=serial).encode()
             url = f"https://{host}/{title.replace(' ', '-')}/?p={serial}"
-            yield Page(url, body, kind="markov", hand="markov:babble", note="word-bigram chain")
+            yield Page(url, body, kind="fake", hand="fake:blog", note=note)
 
 
 # --- honest sites ----------------------------------------------------------------------------------------------------

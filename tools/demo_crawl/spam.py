@@ -7,8 +7,8 @@ their base64 letters + / = are noise that differs from page to page, as on real 
 import base64
 import random
 
-from samehand.demo.templates import fill
-from samehand.demo.text import Writer
+from tools.demo_crawl.templates import fill
+from tools.demo_crawl.text import Writer
 
 # --- link farm one: upper-case tables, every page links to many of its sisters ---------------------------------------
 

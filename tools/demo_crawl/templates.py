@@ -1,12 +1,13 @@
-"""Filling templates, and the pages that come out of one template each: the manual, the notice, the babble.
+"""Filling templates, and the pages that come out of one template each: the manual, the notice, the generated blog.
 
 A template is a string with @name@ slots. What stands around the slots is the hand of its maker: the same on every
 page, whatever the site writes into the slots.
 """
 
 import re
+from html import escape
 
-from samehand.demo.text import Writer, words
+from tools.demo_crawl.text import Writer, words
 
 _SLOT = re.compile(r"@(\w+)@")
 
@@ -118,9 +119,9 @@ def notice_page(site: str, *, title: str, back: str) -> str:
     return fill(_NOTICE_PAGE, site=site, title=title, back=back)
 
 
-# --- pages of chained words, put up to be found by search engines ----------------------------------------------------
+# --- blogs of generated text, put up to be found by search engines ----------------------------------------------------
 
-_BABBLE_PAGE = """\
+_GENERATED_PAGE = """\
 <!DOCTYPE html>
 <html lang="en-US" prefix="og: https://opengraph.example/ns#">
   <head>
@@ -130,15 +131,35 @@ _BABBLE_PAGE = """\
     <link rel="canonical" href="https://@host@/@slug@/"/>
     <script type="application/json">{"context":"https://schema.example","type":"BlogPosting","headline":"@title@",
       "author":{"type":"Person","name":"admin"},"page":{"id":"https://@host@/@slug@/"},"serial":@serial@}</script>
-    <style>body{font:16px/1.6 sans-serif;margin:0 auto;max-width:720px}h1{font-size:2em}.rel>li{display:inline}</style>
+    <style>body{font:16px/1.6 sans-serif;margin:0 auto;max-width:720px}h1{font-size:2em}.rel>li{display:inline}
+      #menu ul{list-style:none;margin:0;padding:0}#menu li{float:left}#menu a:hover,#menu a:focus{color:#c00}
+      @media (max-width:600px){#menu{display:none}.toggle{display:block!important}}.share a+a{margin-left:.5em}
+      input[type="text"],input[type="email"],textarea{border:1px solid rgba(0,0,0,.2);width:100%}</style>
   </head>
   <body class="single single-post post-id-@serial@">
-    <header><div class="brand"><a href="https://@host@/" rel="home">@site@</a></div></header>
+    <a class="skip" href="#content">Skip to content</a>
+    <header id="masthead"><div class="brand"><a href="https://@host@/" rel="home">@site@</a></div>
+      <button class="toggle" aria-controls="menu" aria-expanded="false"><span>&#9776;</span></button>
+      <nav id="menu" role="navigation"><ul><li class="item-1"><a href="https://@host@/">Home</a></li>
+        <li class="item-2"><a href="https://@host@/blog/">Blog</a></li><li class="item-3"><a
+        href="https://@host@/about/">About</a></li></ul></nav></header>
     <article id="post-@serial@" itemscope itemtype="https://schema.example/Article">
       <h1 itemprop="headline">@title@</h1><time datetime="2019-0@digit@-1@digit@T08:00:00+00:00">@digit@ days ago</time>
 @content@
     </article>
+    <div class="share"><a href="mailto:?subject=@slug@&amp;body=https%3A%2F%2F@host@" title="Mail">&#9993;</a> <a
+      onclick="open(this.href,'_blank','width=600,height=400');return!1" href="https://@host@/share?u=@slug@">+1</a>
+      <a href="https://@host@/feed/?p=@serial@&amp;type=rss" rel="alternate nofollow">RSS</a></div>
     <ul class="rel">@related@</ul>
+    <section id="respond"><h3>Leave a reply <small><a rel="nofollow" href="#respond" hidden>(Cancel)</a></small></h3>
+      <form action="https://@host@/post.php" method="post" novalidate><textarea id="c" name="c" rows="8"></textarea>
+        <p><label for="n">Name <b>*</b></label><input id="n" name="n" type="text" value="" size="30" required/></p>
+        <p><label for="m">Mail <b>*</b></label><input id="m" name="m" type="email" value="" size="30" required/></p>
+        <input type="hidden" name="id" value="@serial@"/><input type="submit" value="Post &raquo;"/></form></section>
+    <footer>&copy; 2019 @site@ | <a href="https://@host@/privacy/">Privacy</a> | All rights reserved.</footer>
+    <script>var cfg={"url":"https://@host@/ajax.php","l10n":{"more":"...","ok":"OK"},"a":[[1,"top"],[2,"end"]]};
+      document.querySelectorAll('a[href^="http"]').forEach(function(a,i){if(a.host!=location.host){a.rel="nofollow"}});
+      (cfg.l10n||{}).ok&&!/bot|crawl/i.test(navigator.userAgent)?load(cfg.a[0][1],{once:!0}):void 0;</script>
     <script>(function(w,d){var s=d.createElement('script');s.async=!0;s.src='//cdn.@host@/t.js?'+(+new Date);
       d.body.appendChild(s);w._tq=w._tq||[];w._tq.push(['view','@serial@'])})(window,document);</script>
   </body>
@@ -146,16 +167,16 @@ _BABBLE_PAGE = """\
 """
 
 
-def babble_page(host: str, *, title: str, paragraphs: list[str], related: list[str], serial: int) -> str:
-    """A page whose paragraphs were chained by a program and whose links lead to more of the same."""
+def generated_page(host: str, *, title: str, paragraphs: list[str], related: list[str], serial: int) -> str:
+    """A page whose paragraphs were made by a program and whose links lead to more of the same."""
     return fill(
-        _BABBLE_PAGE,
+        _GENERATED_PAGE,
         host=host,
         site=host.split(".")[1].capitalize(),
         slug=title.lower().replace(" ", "-"),
         title=title,
         serial=serial,
         digit=serial % 9 + 1,
-        content="\n".join(f"      <p>{paragraph}</p>" for paragraph in paragraphs),
+        content="\n".join(f"      <p>{escape(paragraph)}</p>" for paragraph in paragraphs),
         related="".join(f'<li><a href="https://{host}/{word}/">{word}</a></li>' for word in related),
     )

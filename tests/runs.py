@@ -1,0 +1,30 @@
+"""What tests ask of runs and of the demo's truth."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import samehand
+from samehand.cli.demo import DemoFiles
+
+
+def tables(folder: Path, *rooms: str) -> dict[str, bytes]:
+    """Every Parquet file of a run, or of some of its subfolders: runs are equal when these are, byte for byte."""
+    paths = sorted(path for room in rooms or (".",) for path in (folder / room).rglob("*.parquet"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def copy_of(run: samehand.Run, folder: Path) -> samehand.Run:
+    """The same run in `folder`, where a test may change it."""
+    return samehand.open_run(shutil.copytree(run.folder.path, folder))
+
+
+def truth_of(demo: DemoFiles) -> dict[str, dict[str, str]]:
+    """What is true of each page of the demo, by its address."""
+    with demo.truth.open(encoding="utf-8", newline="") as handle:
+        return {row["url"]: row for row in csv.DictReader(handle)}
+
+
+def kinds_of(demo: DemoFiles, key: str = "url") -> dict[str, str]:
+    """The kind of each page of the demo, or of each `domain`."""
+    return {row[key]: row["kind"] for row in truth_of(demo).values()}
