@@ -13,7 +13,7 @@ import click
 import samehand
 from samehand.base.errors import SamehandError, UsageError
 from samehand.base.settings import Settings
-from samehand.cli.common import DAMAGED, engine_from, print_record, print_rows, say, terminal_width
+from samehand.cli.common import DAMAGED, engine_from, print_lines, print_record, print_rows, say, terminal_width
 from samehand.cli.footer import next_commands
 from samehand.cli.label import label
 from samehand.cli.language import fake, language
@@ -185,8 +185,7 @@ def show(run: str, cluster: int, cut: float | None, families: bool, form: str, t
     opened = samehand.open_run(run)
     members = opened.members(cluster, cut=cut, families=families)
     if form == "table":
-        for line in cluster_summary(opened, cluster, members, is_stored=cut is None and not families):
-            click.echo(neutral(line))
+        print_lines(cluster_summary(opened, cluster, members, is_stored=cut is None and not families))
         click.echo()
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
@@ -236,8 +235,7 @@ def like(run: str, page: str, form: str, top: int | None) -> None:
         return
     found = opened.like(_page_or_content(opened, page))
     if form == "table":
-        for line in likeness_summary(found, 5 if top is None else top, terminal_width()):
-            click.echo(line)
+        print_lines(likeness_summary(found, 5 if top is None else top, terminal_width()))
     else:
         print_rows(found.pages, form, top)
 

@@ -9,7 +9,7 @@ import click
 import samehand
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.cli.common import DAMAGED, print_rows, say
+from samehand.cli.common import DAMAGED, print_lines, print_rows, say
 from samehand.cli.options import (
     STREAMS,
     Commands,
@@ -118,10 +118,15 @@ def _print_group(run: Any, group: int, form: str, top: int | None) -> None:
     members = run.replica_members(group)
     if form == "table":
         words = run.shared_words(members)
-        click.echo(f"group {group}: {members.num_rows} documents; all share {len(words.shared)} words with the centre")
-        click.echo(neutral("shared: " + " ".join(words.shared[:20])))
-        click.echo(neutral("only in the centre: " + " ".join(words.left_only[:20])))
-        click.echo(neutral("only in the farthest: " + " ".join(words.right_only[:20])) + "\n")
+        print_lines(
+            [
+                f"group {group}: {members.num_rows} documents; all share {len(words.shared)} words with the centre",
+                "shared: " + " ".join(words.shared[:20]),
+                "only in the centre: " + " ".join(words.left_only[:20]),
+                "only in the farthest: " + " ".join(words.right_only[:20]),
+                "",
+            ]
+        )
     print_rows(members, form, top, columns={"cosine": "cosine", "lexicon": "lexicon", "url": "url"})
 
 
