@@ -82,8 +82,18 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Every setting is a field of `samehand.Settings`. Those of providers are options of `samehand parked`, those "
-        "of labels of `samehand label`, all others of `samehand scan`.",
+        "Every setting is a field of `samehand.Settings`. Settings of providers are options of `samehand parked`, "
+        "settings of labels are options of `samehand label`, all others are options of `samehand scan`: "
+        "`cluster_threshold` is `--cluster-threshold`. `--help` shows the common ones, `--help-all` shows all.",
+        "",
+        "A file `samehand.toml` in the current folder, or any file given with `--config`, holds settings by name:",
+        "",
+        "```toml",
+        "cluster_threshold = 0.7",
+        "keep_pages = true",
+        "```",
+        "",
+        "Options win over this file, the file wins over `--preset`, and the preset wins over the defaults.",
         "",
     ]
     for group, title in GROUPS.items():
@@ -95,7 +105,10 @@ def settings_page() -> str:
                 f"| `{field.name}` | `{getattr(Settings(), field.name)}` | {shown} | {field.metadata['help']} |"
             )
         lines.append("")
-    lines.append("The key is given with `--key-file`, never on the command line, where others could read it.")
+    lines.append(
+        "The key is given with `--key-file` or in `samehand.toml`. It is no option: other users of a machine can read the "
+        "command line."
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -34,7 +34,7 @@ def test_scan_prints_the_table_and_what_it_did(demo: DemoFiles, tmp_path: Path, 
     assert ended.code == 0
     headings = ended.out.splitlines()[0].split()
     assert headings == ["cluster", "pages", "hosts", "domains", "mean", "score", "centre"]
-    assert "630 pages; 636 records skipped: 635 requests, 1 warcinfo record" in ended.err
+    assert "630 pages; 637 records skipped: 635 requests, 1 metadata record, 1 warcinfo record" in ended.err
     assert "is missed with probability" in ended.err
     assert "Complete: every input was read.\n" in ended.err
     assert f"samehand show {tmp_path / 'run'} 1" in ended.err

@@ -255,7 +255,9 @@ def test_score_has_a_line_for_each_input(model: Path, tmp_path: Path, samehand_c
     assert all(set(row) >= KEYS for row in rows)
     assert [row["verdict"] for row in rows] == ["natural", "fake", "natural"]
     table = samehand_command("language", "score", "--model", model, *paths)
-    assert [line.split()[0] for line in table.out.splitlines()] == ["input", *map(str, paths)]
+    lines = table.out.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["input", *map(str, paths)]
+    assert sum(line.startswith("    ") for line in lines) == 3  # one reason for each
     one = samehand_command("language", "score", "--model", model, paths[1])
     assert len(one.out.splitlines()) > 3
     folder = samehand_command("language", "score", "--model", model, tmp_path, "--format", "csv")

@@ -71,7 +71,8 @@ def test_sites_and_clusters_in_every_form(judged: Path, samehand_command: Comman
     assert [json.loads(line)["verdict"] for line in clusters] == ["spam", "spam"]
     shown = samehand_command("parked", judged, "--sites", "--top", "1").out.splitlines()
     assert "by style" in shown[0]
-    assert len(shown) == 2
+    assert len(shown) == 3
+    assert shown[2].startswith("    ")  # the reason
     providers = rows_of(samehand_command("parked", judged, "--providers", "--format", "csv").out)
     assert providers[0]["calls_r"].isdigit()
 

@@ -124,7 +124,8 @@ def test_lists_of_the_command(run: samehand.Run, samehand_command: Command) -> N
     rows = [json.loads(line) for line in samehand_command("fake", path, "--format", "jsonl").out.splitlines()]
     assert len(rows) == run.manifest["stages"]["read"]["pages"]
     assert set(rows[0]) >= {"url", "page_id", "words", "fake", "verdict", "reasons"}
-    assert len(samehand_command("fake", path, "--top", "4").out.splitlines()) == 5
+    lines = samehand_command("fake", path, "--top", "4").out.splitlines()
+    assert [line.startswith("    ") for line in lines] == [False] + [False, True] * 4  # a reason below each row
     hosts = list(csv.DictReader(samehand_command("fake", path, "--hosts", "--format", "csv").out.splitlines()))
     assert int(hosts[0]["fake_pages"]) > 0
     assert samehand_command("fake", path, "--clusters").out.splitlines()[0].split()[:3] == ["fake", "judged", "pages"]

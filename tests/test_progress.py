@@ -1,7 +1,7 @@
 """Progress: a line now and then, a bar on a terminal, silence when asked for."""
 
+import hashlib
 import io
-import os
 from pathlib import Path
 
 import click
@@ -78,7 +78,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "kernels"
     (folder / "text").mkdir(parents=True)
     for name in progress.KERNELS_OF.values():
-        (folder / f"{name}.py").touch()
+        (folder / f"{name}.py").write_text(f"# {name}")
     monkeypatch.setattr(progress, "KERNELS", folder)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
@@ -91,31 +91,31 @@ def announced(capsys: pytest.CaptureFixture[str], *methods: str, quiet: bool = F
     return capsys.readouterr().err == "Compiling kernels, once on this machine: about 20 s.\n"
 
 
-def index(folder: Path, name: str) -> Path:
+def store(folder: Path, source: Path) -> None:
+    """What numba leaves behind when it has compiled a function of `source`."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.function-12.{progress.PYTHON}.nbi"
-    path.touch()
-    return path
+    stamp = hashlib.sha256(source.read_bytes()).digest()
+    (folder / f"{source.stem}.function-12.{progress.PYTHON}.nbi").write_bytes(b"version" + stamp + b"rest")
 
 
 def test_the_first_compile_is_announced(kernels: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert announced(capsys, "style")
     assert not announced(capsys, "style", quiet=True)
-    stored = index(kernels / "__pycache__", "noise")
+    store(kernels / "__pycache__", kernels / "noise.py")
     assert not announced(capsys, "style")
     assert announced(capsys, "style", "language")
-    os.utime(stored, (1, 1))  # numba does not use what is older than its source
+    (kernels / "noise.py").write_text("# a new version")
     assert announced(capsys, "style")
 
 
 def test_other_places_where_numba_stores(
     kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index(tmp_path / "home" / ".cache" / "numba" / "text_0123abcd", "tokens")
+    store(tmp_path / "home" / ".cache" / "numba" / "text_0123abcd", kernels / "text" / "tokens.py")
     assert not announced(capsys, "language")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
     assert announced(capsys, "language")
-    index(tmp_path / "chosen" / "text_0123abcd", "tokens")
+    store(tmp_path / "chosen" / "text_0123abcd", kernels / "text" / "tokens.py")
     assert not announced(capsys, "language")
 
 

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from samehand.base.errors import UsageError
+from samehand.cli import common
 from samehand.cli import render as report
 
 HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "http://a/\r\nSet-Cookie: x", "\u202egnp.exe", "\x9b31m", "a\x00b", "\ud800"]
@@ -75,6 +76,14 @@ def test_every_number_is_shown_whole(rows: list[tuple[object, ...]], width: int)
                 assert (f"{number:.2f}" if isinstance(number, float) else str(number)) in words
 
 
+@given(st.lists(ROW, max_size=2), st.integers(1, 39))
+def test_narrow_terminals_lose_no_number(rows: list[tuple[object, ...]], width: int) -> None:
+    table = report.layout(["cluster", "title", "url"], [[row[0], row[2], row[4][0]] for row in rows], width=width)
+    unbroken = "".join(line.strip() for line in table.splitlines())
+    for row in rows:
+        assert row[0] is None or (f"{row[0]:.2f}" if isinstance(row[0], float) else str(row[0])) in unbroken
+
+
 @given(st.lists(st.tuples(NUMBER, WILD, URL), min_size=1, max_size=4), st.sampled_from((60, 80, 120, 200)))
 @example([(1, "", (f"http://{'long.name.' * 24}example:65535/", "long.name." * 24 + "example:65535"))], 60)
 def test_the_host_of_every_url_is_shown(rows: list[tuple[object, str, tuple[str, str]]], width: int) -> None:
@@ -122,6 +131,7 @@ def test_numbers_stand_right_and_urls_are_shortened_in_the_middle() -> None:
         ("http://www.bank.example:80@evil.example/login.html?and=so&on=1", 20, "evil.example/…o&on=1"),
         ("http://evil.example\\@good.example/x" + "y" * 60, 40, "evil.example\\@good.example/…" + "y" * 12),
         ("/home/me/crawl/2009/pages/index.html", 20, "/…/pages/index.html"),
+        ("<td></td></tr></table>", 12, "<td…</table>"),
         ("a title in several words", 10, "a title i…"),
         ("one-long-name.of-a.host.example", 16, "one-l…st.example"),
         ("漢" * 50, 20, "漢漢漢…漢漢漢漢漢漢"),
@@ -165,6 +175,22 @@ def test_a_name_that_does_not_fit_is_noted_below() -> None:
     assert lines[1].split()[1] == "short.example"
     assert "…" in lines[2]
     assert "".join(line.strip() for line in lines[3:]) == "host:" + "n" * 70
+
+
+def test_sentences_are_wrapped_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["a  table   row", "", f"hosts: {'www.example.com 4, ' * 9}\x1b", "n" * 50]
+    common.print_lines(lines)
+    assert capsys.readouterr().out == "\n".join(lines).replace("\x1b", "\\x1b") + "\n"
+    monkeypatch.setattr(common, "terminal_width", lambda: 40)
+    common.print_lines(lines)
+    shown = capsys.readouterr().out
+    assert shown.startswith("a  table   row\n\nhosts: www.example.com 4,\nwww.example.com 4, www.example.com 4,\n")
+    assert max(map(len, shown.splitlines())) == 40
+    assert shown.count("www.example.com") == 9
+    common.print_record({"n": 1}, "jsonl", lines)
+    assert capsys.readouterr().out == '{"n": 1}\n'
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])

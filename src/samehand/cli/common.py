@@ -9,7 +9,7 @@ import click
 
 import samehand
 from samehand.base.neutral import neutral
-from samehand.cli.render import json_line, write_rows
+from samehand.cli.render import columns_of, json_line, wrapped, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,18 @@ def print_rows(rows: "pa.Table | Result", form: str, top: int | None, *, columns
 
 def print_record(record: Mapping[str, Any], form: str, lines: Iterable[str]) -> None:
     """Prints one answer: as `lines` for people, or as one JSON object."""
-    click.echo(json_line(record) if form == "jsonl" else "\n".join(neutral(line) for line in lines))
+    if form == "jsonl":
+        click.echo(json_line(record))
+    else:
+        print_lines(lines)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Prints lines for people. Those that are longer than the terminal are wrapped."""
+    width = terminal_width()
+    for line in map(neutral, lines):
+        fits = width is None or columns_of(line) <= width
+        click.echo(line if fits else "\n".join(wrapped(line, width)))
 
 
 def terminal_width() -> int | None:

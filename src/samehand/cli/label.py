@@ -11,7 +11,7 @@ import samehand
 from samehand.base.errors import InputError, SamehandError, UsageError
 from samehand.cli.common import say
 from samehand.cli.options import run_argument, setting_options, settings_from
-from samehand.cli.render import neutral
+from samehand.cli.render import csv_cell, neutral
 
 if TYPE_CHECKING:
     from samehand.methods.sites.judge import SiteLabelling
@@ -106,14 +106,8 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
         if len(seen) < FIRST_LOOKS and digest not in seen:
             seen.add(digest)
             group = "" if question.group == NO_GROUP else question.group
-            writer.writerow([question.page_id, group, _cell(question.url), ""])
+            writer.writerow([question.page_id, group, csv_cell(question.url), ""])
     say("These are open: fill in the labels and give the file with --answers FILE, or answer in a terminal.")
-
-
-def _cell(url: str) -> str:
-    """A URL that no spreadsheet takes for a formula and no terminal for a command."""
-    shown = neutral(url)
-    return "'" + shown if shown.startswith(("=", "+", "-", "@")) else shown
 
 
 def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:

@@ -34,7 +34,6 @@ SCORE_COLUMNS = {
     "relative_entropy3": "entropy3",
     "relative_entropy4": "entropy4",
     "known_histories3": "known",
-    "reason": "reason",
 }
 FAKE_COLUMNS = {"fake": "fake", "verdict": "verdict", "words": "words", "url": "url", "reason": "reason"}
 HOST_COLUMNS = {
@@ -135,9 +134,8 @@ def score(inputs: tuple[str, ...], model: str, threads: int | None, profile: str
         elif not top or len(verdicts) <= top:
             click.echo(json_line(row))
     if form != "jsonl":
-        print_rows(_score_table(rows), form, top, columns=SCORE_COLUMNS)
-        if form == "table" and len(rows) == 1:
-            click.echo("".join(neutral(f"  {reason}") + "\n" for reason in rows[0]["reasons"]), nl=False)
+        why = "reasons" if len(rows) == 1 else "reason"
+        print_rows(_score_table(rows), form, top, columns={**SCORE_COLUMNS, why: why})
     unreadable = verdicts.count(UNREADABLE)
     if unreadable and unreadable == len(verdicts):
         raise InputError("None of the inputs can be read: give text files (.txt), HTML pages, JSONL or WARC files.")

@@ -66,7 +66,7 @@ def write_rows(table: "pa.Table", form: str, out: TextIO, *, width: int | None =
     elif form == "csv":
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(table.column_names)
-        writer.writerows([_cell(value) for value in row.values()] for row in table.to_pylist())
+        writer.writerows([csv_cell(value) for value in row.values()] for row in table.to_pylist())
     else:
         out.write(layout(table.column_names, [list(row.values()) for row in table.to_pylist()], width=width))
 
@@ -82,7 +82,7 @@ def _write_parquet(table: "pa.Table", out: TextIO) -> None:
     out.buffer.write(whole.getvalue())
 
 
-def _cell(value: object) -> object:
+def csv_cell(value: object) -> object:
     """A CSV cell that no spreadsheet takes for a formula."""
     if isinstance(value, float):
         return round(value, 6)
@@ -278,7 +278,7 @@ def shorten(text: str, room: int) -> str:
 def _host_and_path(text: str) -> tuple[str, str] | None:
     """Host and the rest of a URL without its scheme; first folder and the rest of a path; None for other texts."""
     found = _ADDRESS.fullmatch(text)
-    if found is None or not (found[1] or ("/" in text and " " not in text)):
+    if found is None or not (found[1] or ("/" in text and not set(text) & set(' <>"'))):
         return None
     return found[2], found[3]
 

@@ -10,7 +10,7 @@ import samehand
 from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.settings import Settings
-from samehand.cli.common import engine_from, exit_code, print_rows, run_with, say, say_status, watched
+from samehand.cli.common import engine_from, exit_code, print_lines, print_rows, run_with, say, say_status, watched
 from samehand.cli.options import (
     STREAMS,
     Commands,
@@ -123,11 +123,16 @@ def _print_group(run: "samehand.Run", number: int, form: str, top: int | None) -
     if form == "table":
         ids = members["page_id"]
         words = run.explain(ids[0], ids[-1]).words
-        click.echo(f"group {number}: {len(members)} documents")
-        click.echo(f"The medoid and the document least like it share {len(words.shared)} words:")
-        click.echo(neutral("  " + " ".join(words.shared[:20])))
-        click.echo(neutral("  only in the medoid: " + " ".join(words.left_only[:20])))
-        click.echo(neutral("  only in the other: " + " ".join(words.right_only[:20])) + "\n")
+        print_lines(
+            [
+                f"group {number}: {len(members)} documents",
+                f"The medoid and the document least like it share {len(words.shared)} words:",
+                "  " + " ".join(words.shared[:20]),
+                "  only in the medoid: " + " ".join(words.left_only[:20]),
+                "  only in the other: " + " ".join(words.right_only[:20]),
+                "",
+            ]
+        )
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 

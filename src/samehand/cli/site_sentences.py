@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from samehand.base.neutral import neutral
+from samehand.cli.render import shorten
 from samehand.methods.sites.tags import StructureComparison
 
 NEAR = 2
@@ -66,16 +67,12 @@ def _row(left: str, right: str, mark: str = " ") -> str:
 
 def _headed(name: str, tags: int) -> str:
     counted = f" ({tags} tags)"
-    return _cropped(neutral(name), SIDE - len(counted)) + counted
+    return shorten(neutral(name), SIDE - len(counted)) + counted
 
 
 def _tag(name: str | None) -> str:
     """Letters that are not ASCII are spelled out: they may take two columns, or none."""
-    return _cropped((name or "").encode("ascii", "backslashreplace").decode(), SIDE)
-
-
-def _cropped(text: str, size: int) -> str:
-    return text if len(text) <= size else text[: size - 1] + "…"
+    return shorten((name or "").encode("ascii", "backslashreplace").decode(), SIDE)
 
 
 def structure_row(found: StructureComparison, names: Sequence[str]) -> dict[str, Any]:

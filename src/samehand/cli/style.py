@@ -8,9 +8,8 @@ import click
 
 import samehand
 from samehand.base.errors import UsageError
-from samehand.base.neutral import neutral
 from samehand.base.settings import Settings
-from samehand.cli.common import print_record, print_rows, say, terminal_width
+from samehand.cli.common import print_lines, print_record, print_rows, say, terminal_width
 from samehand.cli.footer import count
 from samehand.cli.options import (
     RECORDS,
@@ -67,8 +66,7 @@ def show(run: str, cluster: int, cut: float | None, families: bool, form: str, t
     opened = samehand.open_run(run)
     members = opened.members(cluster, cut=cut, families=families)
     if form == "table":
-        for line in cluster_summary(opened, cluster, members, is_stored=cut is None and not families):
-            click.echo(neutral(line))
+        print_lines(cluster_summary(opened, cluster, members, is_stored=cut is None and not families))
         click.echo()
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
@@ -98,8 +96,7 @@ def like(run: str, page: str, url: str | None, form: str, top: int | None) -> No
     else:
         found = opened.like(int(page) if page.isdigit() else page)
     if form == "table":
-        for line in likeness_summary(found, 5 if top is None else top, terminal_width()):
-            click.echo(line)
+        print_lines(likeness_summary(found, 5 if top is None else top, terminal_width()))
     else:
         print_rows(found.pages, form, top)
 
