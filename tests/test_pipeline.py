@@ -61,7 +61,7 @@ def test_every_record_ends_as_a_page_a_reject_or_a_skip(demo: DemoFiles, demo_ru
         records = sum(1 for _ in ArchiveIterator(handle))
     read = demo_run.manifest["stages"]["read"]
     assert read["pages"] + read["rejects"] + sum(read["skipped"].values()) == records
-    assert set(read["skipped"]) == {"request", "warcinfo"}
+    assert set(read["skipped"]) == {"request", "warcinfo", "metadata"}
     assert demo_run.pages().num_rows == read["pages"]
     assert demo_run.rejects().num_rows == read["rejects"]
     assert Counter(demo_run.rejects().column("reason").to_pylist()) == read["reasons"]

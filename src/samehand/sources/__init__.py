@@ -8,7 +8,7 @@ Everything read was written by an adversary. Every record that is read ends as e
 
     reader    Source, Unit, Reading, Reader   formats      the table of all Readers
     find      inputs to sources               reasons      why a record is no page
-    files     folders and HTML files          tables       JSONL and Parquet
+    files     folders and HTML files          tables       columns of tables, for `jsonl` and `parquet`
     texts     texts out of all these          mail/        messages and their MIME parts
     archive/  WARC and ARC (`warc`), WACZ (`wacz`): `fast` reads sound gzip files, the other modules read with care
     http/     responses, content codings, charsets, and bodies to pages

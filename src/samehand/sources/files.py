@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from samehand.base.page import Outcome
+from samehand.base.page import Outcome, Skip
 from samehand.base.settings import Settings
 from samehand.sources.http.body import (
     HTML,
@@ -25,7 +25,7 @@ from samehand.sources.http.body import (
 )
 from samehand.sources.http.charset import to_ascii_compatible
 from samehand.sources.reader import Reader, Reading, Source, Span, Unit, clean_name, pieces
-from samehand.sources.reasons import NOT_HTML, SYMLINK, UNREADABLE_FILE, skip, text_of
+from samehand.sources.reasons import NOT_HTML, SYMLINK, UNREADABLE_FILE, text_of
 
 FOLDER_UNIT = 256
 """Most top-level entries of a folder, which usually are hosts, in one unit."""
@@ -114,7 +114,7 @@ def _outcome_in_folder(
     if isinstance(found, OSError):
         return refuse(origin, UNREADABLE_FILE, text_of(found))
     if stat.S_ISLNK(found.st_mode):
-        return skip(origin.source_path, 0, reason=SYMLINK)
+        return Skip(origin.source_path, 0, SYMLINK.name)
     return _outcome_of(os.path.join(source.path, relative), origin, found=found, settings=settings)
 
 

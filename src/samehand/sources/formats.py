@@ -5,9 +5,10 @@ from typing import Final
 from samehand.sources.archive.wacz import WACZ_READER
 from samehand.sources.archive.warc import ARC_READER, WARC_READER
 from samehand.sources.files import FOLDER_READER, HTML_READER
+from samehand.sources.jsonl import JSONL_READER
 from samehand.sources.mail.messages import MAIL_READER
+from samehand.sources.parquet import PARQUET_READER
 from samehand.sources.reader import Look, Reader
-from samehand.sources.tables import JSONL_READER, PARQUET_READER
 
 READERS: Final = (
     WARC_READER,

@@ -5,7 +5,7 @@ A skip is no page by nature. A reject could have been a page. A damaged reject s
 
 from typing import Final, Literal, NamedTuple
 
-from samehand.base.page import Reject, Skip
+from samehand.base.page import Reject
 
 MAX_DETAIL = 200
 
@@ -19,13 +19,19 @@ class Reason(NamedTuple):
     detail: str = ""
 
 
+_RECORD_TYPES: Final = (
+    Reason("warcinfo", "skip", "the archive describes itself (filedesc in ARC)"),
+    Reason("request", "skip", "what the crawler asked the server"),
+    Reason("metadata", "skip", "notes of the crawler"),
+    Reason("revisit", "skip", "a visit that found the same page as before, stored without a body"),
+    Reason("conversion", "skip", "a page that was converted to something else, such as text"),
+    Reason("continuation", "skip", "the rest of a record that was split over several files"),
+)
+SKIPPED_TYPES: Final = frozenset(reason.name for reason in _RECORD_TYPES)
+"""Types of WARC records that never hold a page. A type is the reason of its skips."""
+
 REASONS: Final = (
-    WARCINFO := Reason("warcinfo", "skip", "the archive describes itself (filedesc in ARC)"),
-    REQUEST := Reason("request", "skip", "what the crawler asked the server"),
-    METADATA := Reason("metadata", "skip", "notes of the crawler"),
-    REVISIT := Reason("revisit", "skip", "a visit that found the same page as before, stored without a body"),
-    CONVERSION := Reason("conversion", "skip", "a page that was converted to something else, such as text"),
-    CONTINUATION := Reason("continuation", "skip", "the rest of a record that was split over several files"),
+    *_RECORD_TYPES,
     SYMLINK := Reason("symlink", "skip", "a symbolic link inside a folder; links are never followed"),
     UNKNOWN_RECORD_TYPE := Reason("unknown_record_type", "reject", "a record type that WARC does not have", "the type"),
     HTTP_STATUS := Reason("http_status", "reject", "the server did not answer with 2xx", "the status"),
@@ -68,11 +74,6 @@ def reject(source_path: str, offset: int, *, reason: Reason, size: int = 0, url:
         detail=detail[:MAX_DETAIL].encode("utf-8", "replace").decode("utf-8"),
         damaged=reason.kind == "damaged",
     )
-
-
-def skip(source_path: str, offset: int, *, reason: Reason) -> Skip:
-    """A Skip for one of the reasons."""
-    return Skip(source_path, offset, reason.name)
 
 
 def text_of(error: BaseException) -> str:

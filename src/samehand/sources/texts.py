@@ -20,9 +20,10 @@ from samehand.html import visible_text
 from samehand.sources import find_sources, read_sources
 from samehand.sources.archive.members import MemberError
 from samehand.sources.http.charset import as_utf8
+from samehand.sources.jsonl import Line, read_line, row_of, unpacked
 from samehand.sources.reader import Source
 from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, UNREADABLE_FILE
-from samehand.sources.tables import CONTENT_COLUMNS, Line, read_line, row_of, unpacked
+from samehand.sources.tables import CONTENT_COLUMNS
 
 TEXT_ENDINGS = (".txt", ".text")
 _PACKED_ENDINGS = (".gz", ".xz", ".zst")

@@ -1,9 +1,10 @@
 """WARC and ARC files, plain or packed with gzip, zstd or lz4: their records as Pages, Rejects and Skips."""
 
+import contextlib
 from collections.abc import Generator, Iterator
 from typing import BinaryIO, Final, NamedTuple
 
-from samehand.base.page import Outcome, Page
+from samehand.base.page import Outcome, Page, Skip
 from samehand.base.settings import Settings
 from samehand.sources.archive.fast import fast_records
 from samehand.sources.archive.frames import CODECS, codec_for
@@ -15,19 +16,7 @@ from samehand.sources.archive.window import ByteFile, read_at
 from samehand.sources.http.body import Origin, guarded, refuse
 from samehand.sources.http.responses import page_from_resource, page_from_response
 from samehand.sources.reader import Look, Reader, Reading, Source, Unit, by_bytes
-from samehand.sources.reasons import (
-    CONTINUATION,
-    CONVERSION,
-    EMPTY_BODY,
-    METADATA,
-    REQUEST,
-    REVISIT,
-    TRUNCATED_RECORD,
-    UNKNOWN_RECORD_TYPE,
-    WARCINFO,
-    reject,
-    skip,
-)
+from samehand.sources.reasons import EMPTY_BODY, SKIPPED_TYPES, TRUNCATED_RECORD, UNKNOWN_RECORD_TYPE, reject
 
 BLOCK_EXTRA: Final = 1 << 20
 """Bytes of a record that are read beyond the longest page: room for HTTP heads and chunk lines."""
@@ -37,8 +26,6 @@ ZIP_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _DETECT_BYTES = 1 << 20
 _MAX_CAREFUL_RUN = 1024
 _HTTP_BLOCKS: Final = (b"application/http", b"message/http")
-_SKIPPED: Final = {reason.name: reason for reason in (WARCINFO, REQUEST, METADATA, REVISIT, CONVERSION, CONTINUATION)}
-"""Record types that never hold a page."""
 
 
 class Archive(NamedTuple):
@@ -101,11 +88,9 @@ def _can_start_anywhere(file: BinaryIO, source: Source) -> bool:
 def _is_packed_by_record(codec: GzipCodec) -> bool:
     """Whether the first member ends before the file does. Unpacking stops early where the member is damaged."""
     member = codec.open(0)
-    try:
+    with contextlib.suppress(MemberError):
         while member.read(1 << 20):
             pass
-    except MemberError:
-        return member.end < codec.size
     return member.end < codec.size
 
 
@@ -197,8 +182,8 @@ def outcome_of(item: Record | Damage, *, name: str, settings: Settings) -> Outco
 
 def _outcome_of_record(record: Record, origin: Origin, settings: Settings) -> Outcome:
     head = record.head
-    if head.record_type in _SKIPPED:
-        return skip(origin.source_path, origin.offset, reason=_SKIPPED[head.record_type])
+    if head.record_type in SKIPPED_TYPES:
+        return Skip(origin.source_path, origin.offset, head.record_type)
     if head.record_type not in ("response", "resource"):
         return refuse(origin, UNKNOWN_RECORD_TYPE, head.record_type)
     block = record.block

@@ -14,13 +14,13 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
-from samehand.base.page import Outcome, Page
+from samehand.base.page import Outcome, Page, Skip
 from samehand.base.settings import Settings
 from samehand.sources.files import walk
 from samehand.sources.http.body import Origin, guarded, refuse
 from samehand.sources.mail.mime import OVER_LIMITS, HtmlToText, read_message
 from samehand.sources.reader import Reader, Reading, Source, Unit, clean_name
-from samehand.sources.reasons import EMPTY_BODY, EMPTY_FILE, NOT_MAIL, SYMLINK, UNREADABLE_FILE, skip, text_of
+from samehand.sources.reasons import EMPTY_BODY, EMPTY_FILE, NOT_MAIL, SYMLINK, UNREADABLE_FILE, text_of
 
 _FROM: Final = b"From "
 _QUOTED_FROM: Final = re.compile(rb"^>(>*+From )", re.MULTILINE)
@@ -125,7 +125,7 @@ def _read_file(file: _File, rule: _Rule) -> Iterator[Outcome]:
     if isinstance(found, OSError):
         yield refuse(origin, UNREADABLE_FILE, text_of(found))
     elif stat.S_ISLNK(found.st_mode):
-        yield skip(file.name, 0, reason=SYMLINK)
+        yield Skip(file.name, 0, SYMLINK.name)
     elif not stat.S_ISREG(found.st_mode):
         yield refuse(origin, UNREADABLE_FILE, "not a regular file")
     elif found.st_size == 0:
