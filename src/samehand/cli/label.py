@@ -12,8 +12,8 @@ from samehand.base.errors import InputError, SamehandError, UsageError
 from samehand.cli.common import neutral, open_run, say, setting_options
 
 if TYPE_CHECKING:
-    from samehand.methods.sites.judge import SiteLabelling
     from samehand.methods.sites.labelling import AnswerFile, Question
+    from samehand.methods.sites.labels import SiteLabelling
 
 FIRST_WORDS = 40
 QUIT, SKIP, UNDO = "q", "s", "u"
@@ -27,11 +27,11 @@ def label(run: str, answers: str | None, label_seed: int | None) -> None:
     """Label the sites of RUN by hand with few looks: two of a cluster that agree label all of it.
 
     Asks in the terminal. --answers is the file answers are kept in, RUN/providers/labels.csv unless given; or one with
-    a column label and one of page_id, url and domain, that questions are answered from. Run again, it goes on where
+    a column label and one of page_id, url and site, that questions are answered from. Run again, it goes on where
     it was.
     """
-    from samehand.methods.sites.judge import ANSWERS, label_sites, save_labels
     from samehand.methods.sites.labelling import AnswerFile
+    from samehand.methods.sites.labels import ANSWERS, label_sites, save_labels
     from samehand.store.folder import RunFolder
 
     folder = RunFolder.open(run)
@@ -121,7 +121,7 @@ def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
     """Shows one page after the other until there is none left or somebody has had enough."""
     cards = _Cards(run)
     click.echo(
-        f"Give each page a label, such as spam or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
+        f"Give each page a label, such as parked or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
     )
     while question := sites.labelling.ask():
         click.echo(cards.of(question))
@@ -154,7 +154,7 @@ class _Cards:
 
     def of(self, question: "Question") -> str:
         """Address, title, size and first words."""
-        from samehand.html import visible_text
+        from samehand.html import title, visible_text
         from samehand.sources.http.charset import as_utf8
 
         lines = ["", question.url]
@@ -165,15 +165,6 @@ class _Cards:
             lines.append("(the page cannot be read again: its input has gone)")
         else:
             words = visible_text(content).split()
-            lines += [f"title: {_title(content)}", f"{len(content):,} bytes, {len(words):,} words"]
+            lines += [f"title: {title(content)[:200]}", f"{len(content):,} bytes, {len(words):,} words"]
             lines.append(" ".join(words[:FIRST_WORDS])[:400])
         return "\n".join(neutral(line) for line in lines)
-
-
-def _title(content: bytes) -> str:
-    import numpy as np
-
-    from samehand.html import parse_pages
-
-    found = parse_pages(np.frombuffer(content, np.uint8), np.array([0, len(content)]))
-    return " ".join(found.titles.tobytes().decode("utf-8", "replace").split())[:200]

@@ -15,41 +15,41 @@ from samehand.cli.common import FORMATS, TABLE_ROWS, print_rows, say, setting_op
 if TYPE_CHECKING:
     from samehand.methods.sites.judge import Parked
     from samehand.methods.sites.nameservers.dns import ResolveProgress
-    from samehand.methods.sites.providers import Verdicts
+    from samehand.methods.sites.verdicts import Verdicts
     from samehand.store.folder import RunFolder
 
 PROVIDER_COLUMNS = {
     "provider": "provider",
     "verdict": "verdict",
     "sites": "sites",
-    "spam_sites": "spam",
+    "parked_sites": "parked",
     "ok_sites": "ok",
-    "plain_sites": "plain",
+    "placeholder_sites": "placeholders",
     "clusters": "clusters",
     "average_radius": "radius",
     "nameservers": "name servers",
 }
 SITE_COLUMNS = {
-    "domain": "domain",
+    "site": "site",
     "provider": "provider",
     "verdict": "verdict",
-    "cluster_id": "cluster",
+    "site_cluster_id": "cluster",
     "distance": "distance",
     "style_verdict": "by style",
     "reason": "reason",
 }
 CLUSTER_COLUMNS = {
-    "cluster_id": "cluster",
+    "site_cluster_id": "cluster",
     "provider": "provider",
     "verdict": "verdict",
     "sites": "sites",
     "mean_distance": "mean",
     "radius": "radius",
-    "same_text": "text",
+    "same_text_share": "text",
     "prose": "prose",
     "same_title": "titles",
     "shared_targets": "targets",
-    "points": "points",
+    "score": "score",
     "centre_url": "centre",
 }
 BLOCK_LISTS = ("rpz", "domains")
@@ -77,19 +77,19 @@ def _settings_of(folder: "RunFolder", options: dict[str, Any]) -> Settings:
 @click.option("--retry", is_flag=True, help="The same, and ask again for domains that could not be asked before.")
 @click.option("--sites", "view", flag_value="sites", help="The sites, instead of the providers.")
 @click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites.")
-@click.option("--providers", "view", flag_value="providers", help="The providers, where --format is not table.")
+@click.option("--providers", "view", flag_value="providers", help="The providers: shown first if any is known.")
 @click.option(
     "--format",
     "form",
     type=click.Choice((*FORMATS, *BLOCK_LISTS)),
     default="table",
     show_default=True,
-    help="rpz: a response policy zone; domains: spam sites; csv, jsonl: block list, or all figures of what is listed.",
+    help="rpz: a response policy zone; domains: the parked sites, one a line; others: all figures of what is listed.",
 )
 @click.option("--top", type=click.IntRange(min=0), default=None, help=f"Rows; 0 for all.  [default: {TABLE_ROWS}]")
 @click.option("--serial", type=int, default=1, show_default=True, help="Serial of the zone: raise it with each change.")
 @click.option("--whole", is_flag=True, help="In the zone: all name servers of a provider, those never seen included.")
-@click.option("--block-sites", is_flag=True, help="In the zone: spam sites of other providers, too.")
+@click.option("--block-sites", is_flag=True, help="In the zone: parked sites of other providers, too.")
 @click.option("--allow", type=click.Path(), default=None, help="File of domains never to be blocked, one a line.")
 @click.option("--workers", type=click.IntRange(min=1), default=None, help="Worker processes.  [default: one per core]")
 @_judging_options
@@ -97,11 +97,11 @@ def _settings_of(folder: "RunFolder", options: dict[str, Any]) -> Settings:
 def parked(
     context: click.Context, /, run: str, files: tuple[str, ...], nameservers: tuple[str, ...], **options: Any
 ) -> None:
-    """Parked and spam sites of RUN, and the providers whose name servers they use.
+    """Parked sites of RUN, and the providers whose name servers they use.
 
-    A site is its home page. Sites of one provider are clustered by the structure of their pages; clusters, sites and
-    providers are spam, ok or unknown, with the figures that say why. FILES are further files of name servers. Run
-    again without any, it uses those of the last time.
+    A site is judged by its home page. The sites of one provider are clustered by the structure of their pages.
+    Clusters, sites and providers are parked, ok or unknown, each with a reason. FILES are more files of name servers.
+    Without any file, the name servers of the last time are used.
     """
     from samehand.cli.progress import ProgressDisplay
     from samehand.engine.local import LocalEngine
@@ -120,8 +120,7 @@ def parked(
             progress=progress,
             dns_progress=_DnsLines(),
         )
-    is_list = options["form"] in BLOCK_LISTS or (options["form"] in ("csv", "jsonl") and options["view"] is None)
-    if is_list:
+    if options["form"] in BLOCK_LISTS:
         _print_list(found.verdicts, allowed, options)
     else:
         _print_view(found.verdicts, options["view"] or _first_view(found), options["form"], options["top"])
@@ -152,23 +151,18 @@ def _names_in(path: str | None) -> list[str]:
 
 
 def _print_list(verdicts: "Verdicts", allowed: list[str], options: dict[str, Any]) -> None:
-    from samehand.exports.blocklists import to_csv, to_domains, to_jsonl, to_rpz
-    from samehand.methods.sites.judge import judged_providers, judged_sites
+    from samehand.exports.blocklists import to_domains, to_rpz
 
-    providers, sites, form = judged_providers(verdicts), judged_sites(verdicts), options["form"]
-    if form == "rpz":
+    if options["form"] == "rpz":
         made = to_rpz(
-            providers,
-            sites,
+            verdicts,
             serial=options["serial"],
             whole=options["whole"],
             block_sites=options["block_sites"],
             allow=allowed,
         )
-    elif form == "domains":
-        made = to_domains(sites, allow=allowed)
     else:
-        made = (to_csv if form == "csv" else to_jsonl)(providers, sites, allow=allowed)
+        made = to_domains(verdicts, allow=allowed)
     sys.stdout.write(made.text)
     say(f"Written: {_listed(made.written) or 'nothing'}.")
     if made.left_out:
@@ -177,7 +171,7 @@ def _print_list(verdicts: "Verdicts", allowed: list[str], options: dict[str, Any
 
 def _first_view(found: "Parked") -> str:
     """Providers, or clusters where no provider is known."""
-    return "providers" if sum(found.facts["providers"].values()) else "clusters"
+    return "providers" if sum(found.counts["providers"].values()) else "clusters"
 
 
 def _print_view(verdicts: "Verdicts", view: str, form: str, top: int | None) -> None:
@@ -191,30 +185,30 @@ def _print_view(verdicts: "Verdicts", view: str, form: str, top: int | None) -> 
 
 
 def _closing_lines(found: "Parked", run: str) -> Iterator[str]:
-    from samehand.methods.sites.judge import VERDICT_ORDER
+    from samehand.methods.sites.verdicts import VERDICT_ORDER
 
-    facts = found.facts
-    sites = sum(facts["sites"].values())
+    counts = found.counts
+    sites = sum(counts["sites"].values())
     if not sites:
         yield "There is no site in this run: no page has a host name."
         return
-    verdicts = ", ".join(f"{facts['sites'][verdict]:,} {verdict}" for verdict in VERDICT_ORDER)
-    yield f"{_count(sites, 'site')}: {verdicts}; {_providers_line(facts['providers'])}."
-    if facts["plain"]:
-        yield f"Pages that say nothing of their site: {_listed(facts['plain'])}."
-    if facts["without_servers"] == sites:
+    verdicts = ", ".join(f"{counts['sites'][verdict]:,} {verdict}" for verdict in VERDICT_ORDER)
+    yield f"{_count(sites, 'site')}: {verdicts}; {_providers_line(counts['providers'])}."
+    if counts["placeholders"]:
+        yield f"Placeholder pages: {_listed(counts['placeholders'])}."
+    if counts["without_servers"] == sites:
         yield (
             "No name servers are known, so all sites are judged in one pool and no provider is: "
             f"add them with --nameservers FILE, or ask DNS: samehand parked {run} --resolve"
         )
-    elif facts["without_servers"]:
-        yield f"{_count(facts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."
+    elif counts["without_servers"]:
+        yield f"{_count(counts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."
     if found.servers is not None and found.servers.bad:
         yield f"Passed over among the name servers: {_listed(found.servers.bad)}."
     if found.servers is not None and found.servers.outcomes:
         yield f"DNS said: {_listed(found.servers.outcomes)}."
-    if facts["cut_pages"] or facts["markup_capped"]:
-        cut, capped = _count(facts["cut_pages"], "home page"), facts["markup_capped"]
+    if counts["cut_pages"] or counts["markup_capped"]:
+        cut, capped = _count(counts["cut_pages"], "home page"), counts["markup_capped"]
         yield f"{cut} cut behind --max-tags, {capped:,} at a limit of their markup."
 
 
@@ -222,7 +216,7 @@ def _providers_line(counts: dict[str, int]) -> str:
     if not sum(counts.values()):
         return "no provider"
     known = _count(sum(counts.values()), "provider")
-    return f"{known}: {counts['spam']:,} spam, {counts['ok']:,} ok, {counts['unknown']:,} with too few sites"
+    return f"{known}: {counts['parked']:,} parked, {counts['ok']:,} ok, {counts['unknown']:,} with too few sites"
 
 
 def _count(number: int, what: str) -> str:

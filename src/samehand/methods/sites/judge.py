@@ -1,10 +1,10 @@
-"""From a run's pages to verdicts on its sites: home pages, name servers, clusters, providers; and labels by hand."""
+"""From the pages of a run to verdicts on its sites: home pages, name servers, clusters, providers."""
 
 import dataclasses
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,16 +18,15 @@ from samehand.base.settings import Settings
 from samehand.engine.local import LocalEngine
 from samehand.engine.pipeline import Engine, add_signal
 from samehand.engine.tasks import Progress, Tell
-from samehand.exports.blocklists import JudgedProvider, JudgedSite
-from samehand.methods.sites.clusters import OK, SPAM, UNKNOWN, Rules
+from samehand.methods.home_pages import home_pages
+from samehand.methods.sites.clusters import Rules
 from samehand.methods.sites.features import FEATURE_SCHEMA, Features
-from samehand.methods.sites.home import home_pages
-from samehand.methods.sites.labelling import NO_GROUP, Labelling
 from samehand.methods.sites.nameservers import NameServers, read_nameservers
-from samehand.methods.sites.nameservers.dns import FINAL, OUTCOMES, ResolveProgress, ResolveRule, resolve_nameservers
-from samehand.methods.sites.providers import NO_PROVIDER, Verdicts, judge
+from samehand.methods.sites.nameservers.dns import OnDnsProgress, ResolveProgress, resolve_nameservers
+from samehand.methods.sites.providers import judge
 from samehand.methods.sites.signal import PAGE_STRUCTURES
 from samehand.methods.sites.tags import TagSequences
+from samehand.methods.sites.verdicts import NO_PROVIDER, VERDICT_ORDER, Verdicts
 from samehand.methods.style.clusters import MEMBERS
 from samehand.store.folder import RunFolder, digest_facts, writing
 
@@ -37,24 +36,27 @@ SITES, PROVIDERS, SITE_CLUSTERS = (
     "structure/clusters.parquet",
 )
 NAMESERVERS, DNS_CACHE = "providers/nameservers.parquet", "providers/dns.jsonl"
-ANSWERS, LABELS = "providers/labels.csv", "providers/labels.parquet"
-VERDICT_ORDER = (SPAM, OK, UNKNOWN)
 _MARKER = "providers"
-_PAGE_COLUMNS = ["page_id", "url", "url_host_name", "url_host_registered_domain", "fetch_status"]
+_PAGE_COLUMNS = [
+    "page_id",
+    "url",
+    "url_host_name",
+    "url_host_registered_domain",
+    "url_host_private_domain",
+    "fetch_status",
+]
 _STORED_COLUMNS = ("tag_count", "tags", "markup_flags", *FEATURE_SCHEMA.names)
-
-TellDns = Callable[[ResolveProgress], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parked:
-    """Verdicts on a run's sites, clusters and providers, the counts behind them, and what was read of name servers.
+    """Verdicts on the sites, clusters and providers of a run, counts of them, and the name servers that were read.
 
-    `servers` is None when those of an earlier look, or none at all, were used.
+    `servers` is None if no name servers were read now: those of the last time, or none, were used.
     """
 
     verdicts: Verdicts
-    facts: dict[str, Any]
+    counts: dict[str, Any]
     servers: NameServers | None
 
 
@@ -67,7 +69,7 @@ def judge_run(
     retry: bool = False,
     engine: Engine | None = None,
     progress: Tell | None = None,
-    dns_progress: TellDns | None = None,
+    dns_progress: OnDnsProgress | None = None,
 ) -> Parked:
     """Judges the sites of the run at `path`; the tables stand in its folders providers and structure.
 
@@ -92,7 +94,7 @@ def judge_run(
         done = folder.marker(_MARKER)
         if done is None or done["source"] != source or not _tables_are_there(folder):
             _judge_anew(homes, servers, rules, source)
-    return Parked(stored_verdicts(folder), (folder.marker(_MARKER) or {})["facts"], read)
+    return Parked(stored_verdicts(folder), (folder.marker(_MARKER) or {})["counts"], read)
 
 
 def _say_nothing(_: Progress | ResolveProgress) -> None:
@@ -100,12 +102,16 @@ def _say_nothing(_: Progress | ResolveProgress) -> None:
 
 
 def rules_from(settings: Settings) -> Rules:
-    """How sites are judged by these settings."""
-    return Rules(k=settings.clusters_per_provider, delta=settings.max_mean_distance, min_sites=settings.min_sites)
+    """The rules that these settings ask for."""
+    return Rules(
+        k=settings.clusters_per_provider,
+        max_mean_distance=settings.max_mean_distance,
+        min_sites=settings.min_sites,
+    )
 
 
 def stored_verdicts(folder: RunFolder) -> Verdicts:
-    """The verdicts of an earlier look at the run."""
+    """The verdicts that are stored in the run."""
     if folder.marker(_MARKER) is None:
         raise RunError(f"The sites of {folder.path} are not judged yet. Run: samehand parked {folder.path}")
     return Verdicts(*(folder.read_table(name) for name in (SITES, SITE_CLUSTERS, PROVIDERS)))
@@ -119,35 +125,30 @@ class _Homes:
 
     @functools.cached_property
     def table(self) -> pa.Table:
-        """domain, page_id, url; in order of page ids."""
-        return home_pages(self.folder.read_parts("pages", _PAGE_COLUMNS)).select(["domain", "page_id", "url"])
+        """site, page_id, url and url_host_registered_domain, in order of page ids."""
+        return home_pages(self.folder.read_parts("pages", _PAGE_COLUMNS))
 
     @functools.cached_property
     def domains(self) -> list[str]:
-        domains: list[str] = self.table.column("domain").to_pylist()
+        """The registered domain of each site, or the site itself: name servers are delegated there."""
+        domains: list[str] = pc.coalesce(
+            self.table.column("url_host_registered_domain"), self.table.column("site")
+        ).to_pylist()
         return domains
 
 
 class _Dns(NamedTuple):
-    """How DNS is asked, where it is."""
+    """How DNS is asked."""
 
     settings: Settings
     retry: bool
-    tell: TellDns
+    on_progress: OnDnsProgress
 
     def servers_of(self, domains: list[str], cache: Path) -> NameServers:
-        """Name servers of domains; every outcome goes to the cache."""
-        settings = self.settings
-        rule = ResolveRule(
-            rate=settings.dns_rate,
-            at_once=settings.dns_concurrency,
-            timeout=settings.dns_timeout,
-            tries=settings.dns_tries,
-        )
-        resolvers = [text.strip() for text in settings.dns_resolvers.split(",") if text.strip()]
-        again = sorted(set(OUTCOMES) - FINAL) if self.retry else ()
-        found = resolve_nameservers(domains, cache=cache, resolvers=resolvers, rule=rule, again=again, tell=self.tell)
-        return found.servers
+        """Name servers of domains. Every outcome goes to the cache."""
+        return resolve_nameservers(
+            domains, cache=cache, settings=self.settings, retry=self.retry, on_progress=self.on_progress
+        ).servers
 
 
 def _find_servers(homes: _Homes, files: Sequence[str | os.PathLike[str]], dns: _Dns | None) -> NameServers:
@@ -220,16 +221,16 @@ def _judge_anew(homes: _Homes, servers: NameServers, rules: Rules, source: str) 
     )
     for name, table in zip((SITES, SITE_CLUSTERS, PROVIDERS), _sorted(verdicts), strict=True):
         folder.write_table(name, table)
-    facts = _facts(verdicts, features) | {
+    counts = _counts(verdicts, features) | {
         "without_servers": pc.sum(pc.equal(pc.list_value_length(lists), 0)).as_py() or 0,
         "cut_pages": sequences.cut,
         "markup_capped": capped,
     }
-    folder.mark_done(_MARKER, {"source": source, "facts": facts})
+    folder.mark_done(_MARKER, {"source": source, "counts": counts})
 
 
 def _rows_of(folder: RunFolder, page_ids: NDArray[np.int64]) -> pa.Table:
-    """The stored structure of these pages, which are in order; of all others nothing is kept in memory."""
+    """The stored rows of these pages, in order. Rows of other pages are not kept in memory."""
     chosen = []
     for batch in folder.iterate_parts(PAGE_STRUCTURES, _STORED_COLUMNS):
         wanted = np.isin(batch.column("page_id").to_numpy(), page_ids)
@@ -238,7 +239,7 @@ def _rows_of(folder: RunFolder, page_ids: NDArray[np.int64]) -> pa.Table:
 
 
 def _style_clusters(folder: RunFolder, page_ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The style cluster of each page, -1 for none; None when the run has no style clusters."""
+    """The style cluster of each page, -1 for none; None if the run has no style clusters."""
     if not (folder.path / MEMBERS).is_file():
         return None
     members = folder.read_table(MEMBERS, ["page_id", "cluster_id"]).sort_by("page_id")
@@ -250,11 +251,11 @@ def _style_clusters(folder: RunFolder, page_ids: NDArray[np.int64]) -> NDArray[n
 
 
 def _sorted(verdicts: Verdicts) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Spam first, then what is ok, then what is unknown; the largest first, sites by name."""
+    """Parked, then ok, then unknown. Within a verdict sites are sorted by name, the rest by size."""
     return (
-        _by_verdict(verdicts.sites, [("domain", "ascending"), ("provider", "ascending")]),
+        _by_verdict(verdicts.sites, [("site", "ascending"), ("provider", "ascending")]),
         _by_verdict(
-            verdicts.clusters, [("sites", "descending"), ("cluster_id", "ascending"), ("provider", "ascending")]
+            verdicts.clusters, [("sites", "descending"), ("site_cluster_id", "ascending"), ("provider", "ascending")]
         ),
         _by_verdict(verdicts.providers, [("sites", "descending"), ("provider", "ascending")]),
     )
@@ -265,72 +266,16 @@ def _by_verdict(table: pa.Table, then: list[tuple[str, str]]) -> pa.Table:
     return table.append_column("rank", rank).sort_by([("rank", "ascending"), *then]).drop_columns(["rank"])
 
 
-def _facts(verdicts: Verdicts, features: Features) -> dict[str, Any]:
-    """Counts of sites by their worst verdict, of plain ones by kind, of providers."""
-    said: dict[str, str] = {}
-    for domain, verdict in zip(
-        *(verdicts.sites.column(name).to_pylist() for name in ("domain", "verdict")), strict=True
-    ):
-        said[domain] = min(verdict, said.get(domain, verdict), key=VERDICT_ORDER.index)
+def _counts(verdicts: Verdicts, features: Features) -> dict[str, Any]:
+    """Sites by their worst verdict, placeholders by kind, providers by verdict, and clusters."""
+    worst: dict[str, str] = {}
+    for site, verdict in zip(*(verdicts.sites.column(name).to_pylist() for name in ("site", "verdict")), strict=True):
+        worst[site] = min(verdict, worst.get(site, verdict), key=VERDICT_ORDER.index)
     known = verdicts.providers.filter(pc.not_equal(verdicts.providers.column("provider"), NO_PROVIDER))
-    counts, providers = Counter(said.values()), Counter(known.column("verdict").to_pylist())
+    sites, providers = Counter(worst.values()), Counter(known.column("verdict").to_pylist())
     return {
-        "sites": {verdict: counts[verdict] for verdict in VERDICT_ORDER},
-        "plain": dict(sorted(Counter(kind for kind in features.plain if kind).items())),
+        "sites": {verdict: sites[verdict] for verdict in VERDICT_ORDER},
+        "placeholders": dict(sorted(Counter(kind for kind in features.placeholder_kinds if kind).items())),
         "providers": {verdict: providers[verdict] for verdict in VERDICT_ORDER},
         "clusters": verdicts.clusters.num_rows,
     }
-
-
-def judged_providers(verdicts: Verdicts) -> list[JudgedProvider]:
-    """The providers as block lists want them."""
-    rows = verdicts.providers.select(["provider", "verdict", "nameservers"]).to_pylist()
-    return [JudgedProvider(row["provider"], row["verdict"], tuple(row["nameservers"])) for row in rows]
-
-
-def judged_sites(verdicts: Verdicts) -> list[JudgedSite]:
-    """The sites as block lists want them."""
-    rows = verdicts.sites.select(["domain", "verdict", "provider"]).to_pylist()
-    return [JudgedSite(row["domain"], row["verdict"], row["provider"]) for row in rows]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SiteLabelling:
-    """The sites of a run for labelling by hand: `digests` tells identical pages, by page id."""
-
-    labelling: Labelling
-    digests: dict[int, str]
-
-
-def label_sites(folder: RunFolder, *, seed: int) -> SiteLabelling:
-    """The home pages of a judged run, in their structure clusters. Plain pages are each a group of their own."""
-    sites = stored_verdicts(folder).sites.select(["page_id", "url", "cluster_id"])
-    first: dict[int, dict[str, Any]] = {}
-    for row in sites.to_pylist():
-        first.setdefault(row["page_id"], row)
-    page_ids = np.array(sorted(first), np.int64)
-    pages = folder.read_parts("pages", ["page_id", "content_digest"])
-    pages = pages.filter(pa.array(np.isin(pages.column("page_id").to_numpy(), page_ids)))
-    digests = dict(zip(pages.column("page_id").to_pylist(), pages.column("content_digest").to_pylist(), strict=True))
-    groups = [first[page_id]["cluster_id"] for page_id in page_ids.tolist()]
-    labelling = Labelling(
-        page_ids,
-        np.array([NO_GROUP if group is None else group for group in groups], np.int64),
-        identical=[digests[page_id] for page_id in page_ids.tolist()],
-        urls=[first[page_id]["url"] for page_id in page_ids.tolist()],
-        seed=seed,
-    )
-    return SiteLabelling(labelling, digests)
-
-
-def save_labels(folder: RunFolder, labelling: Labelling) -> Path:
-    """Writes the labels of all pages that have one, with their sites; returns the file."""
-    labels = labelling.labels()
-    sites = stored_verdicts(folder).sites
-    domains = dict(zip(*(sites.column(name).to_pylist() for name in ("page_id", "domain")), strict=True))
-    urls = dict(zip(*(sites.column(name).to_pylist() for name in ("page_id", "url")), strict=True))
-    for name, known in (("domain", domains), ("url", urls)):
-        column = pa.array([known[page_id] for page_id in labels.column("page_id").to_pylist()], pa.string())
-        labels = labels.append_column(name, column)
-    folder.write_table(LABELS, labels)
-    return folder.path / LABELS
