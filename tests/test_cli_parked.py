@@ -47,10 +47,10 @@ def test_providers_by_verdict_and_size_with_their_name_servers(
     assert ended.code == 0
     heading, *lines = ended.out.splitlines()
     assert heading.split()[:3] == ["provider", "verdict", "sites"]
-    assert [line.split()[0] for line in lines if line.split()[1] == "spam"] == ["parkwell.example", "lotside.test"]
+    assert [line.split()[0] for line in lines if line.split()[1] == "parked"] == ["parkwell.example", "lotside.test"]
     assert lines[0].endswith("ns1.parkwell.example, ns2.parkwell.example")
-    assert "44 providers: 2 spam, 4 ok, 38 with too few sites." in ended.err
-    assert "Pages that say nothing of their site: 1 near empty." in ended.err
+    assert "44 providers: 2 parked, 4 ok, 38 with too few sites." in ended.err
+    assert "Placeholder pages: 1 near empty." in ended.err
 
 
 def test_further_files_may_follow(demo: DemoFiles, run: Path, tmp_path: Path, samehand_command: Command) -> None:
@@ -65,15 +65,16 @@ def test_further_files_may_follow(demo: DemoFiles, run: Path, tmp_path: Path, sa
 
 def test_sites_and_clusters_in_every_form(judged: Path, samehand_command: Command) -> None:
     sites = rows_of(samehand_command("parked", judged, "--sites", "--format", "csv").out)
-    assert len({row["domain"] for row in sites}) == 232
-    assert {row["verdict"] for row in sites} == {"spam", "ok", "unknown"}
+    assert len({row["site"] for row in sites}) == 232
+    assert {row["verdict"] for row in sites} == {"parked", "ok", "unknown"}
     clusters = samehand_command("parked", judged, "--clusters", "--format", "jsonl", "--top", "2").out.splitlines()
-    assert [json.loads(line)["verdict"] for line in clusters] == ["spam", "spam"]
+    assert [json.loads(line)["verdict"] for line in clusters] == ["parked", "parked"]
     shown = samehand_command("parked", judged, "--sites", "--top", "1").out.splitlines()
     assert "by style" in shown[0]
     assert len(shown) == 2
     providers = rows_of(samehand_command("parked", judged, "--providers", "--format", "csv").out)
     assert providers[0]["calls_r"].isdigit()
+    assert rows_of(samehand_command("parked", judged, "--format", "csv").out) == providers
 
 
 def test_block_lists(judged: Path, tmp_path: Path, samehand_command: Command) -> None:
@@ -90,10 +91,6 @@ def test_block_lists(judged: Path, tmp_path: Path, samehand_command: Command) ->
     fewer = samehand_command("parked", judged, "--format", "domains", "--allow", tmp_path / "allow")
     assert set(domains) - set(fewer.out.split()) == {domains[0]}
     assert "Left out: 1 allowed." in fewer.err
-    listed = rows_of(samehand_command("parked", judged, "--format", "csv").out)
-    assert {row["kind"] for row in listed} == {"name_server", "site"}
-    first = samehand_command("parked", judged, "--format", "jsonl").out.splitlines()[0]
-    assert json.loads(first) == {"kind": "name_server", "name": "ns1.lotside.test", "provider": "lotside.test"}
     sites = samehand_command("parked", judged, "--format", "rpz", "--block-sites").out
     assert f"*.{domains[0]} CNAME .\n" in sites
 
@@ -186,8 +183,8 @@ def test_structure_as_json(tmp_path: Path, samehand_command: Command) -> None:
 def known_answers(demo: DemoFiles, path: Path) -> Path:
     with demo.truth.open(newline="") as handle:
         kinds = {row["domain"]: row["kind"] for row in csv.DictReader(handle)}
-    lines = [f"{domain},{'spam' if kind == 'parked' else 'other'}\n" for domain, kind in kinds.items()]
-    path.write_text("domain,label\n" + "".join(lines))
+    lines = [f"{site},{'spam' if kind == 'parked' else 'other'}\n" for site, kind in kinds.items()]
+    path.write_text("site,label\n" + "".join(lines))
     return path
 
 

@@ -139,7 +139,7 @@ def _judge_cluster(
     if rules.evidence or rows.size < rules.min_cluster:
         reason = _against(rows.size, mean, evidence, score, rules)
         verdict = OK if reason else PARKED
-        reason = reason or f"{rows.size} sites with nearly the same page structure: {evidence.findings()}"
+        reason = reason or f"{rows.size} sites with nearly the same page structure: {evidence.findings(in_common=True)}"
     else:
         verdict = PARKED if mean < limit else OK
         compared = "below" if verdict == PARKED else "not below"
@@ -158,9 +158,10 @@ def _against(sites: int, mean_distance: float, evidence: Evidence, score: float,
         known = "1 owner" if owners == 1 else f"{owners} owners"
         return f"{sites} sites with a similar page belong to {known}: copies of one page under several names count once"
     if score < rules.min_score:
-        return f"{sites} sites with a similar page structure have too little else in common: {evidence.findings()}"
+        differences = evidence.findings(in_common=False)
+        return f"{sites} sites with a similar page structure have too little else in common: {differences}"
     if mean_distance >= 2 * rules.max_mean_distance:
-        return f"the page structures of these {sites} sites differ too much: {evidence.findings()}"
+        return f"the page structures of these {sites} sites differ too much"
     return ""
 
 
@@ -191,11 +192,11 @@ def spread(judged: Iterable[JudgedGroup], sequences: TagSequences, features: Fea
         np.concatenate([np.zeros(2, np.uint64), *(features.title_keys[cluster.rows] for cluster in clusters)]),
         return_counts=True,
     )
-    shared = set(title_keys[counts > 1].tolist())
+    common = set(title_keys[counts > 1].tolist())
     waiting: dict[int, list[JudgedGroup]] = {}
     for group in groups:
         for row, found in group.site_verdicts.items():
-            if found.verdict != PARKED and found.cluster_row >= 0 and int(features.title_keys[row]) in shared:
+            if found.verdict != PARKED and found.cluster_row >= 0 and int(features.title_keys[row]) in common:
                 waiting.setdefault(row, []).append(group)
     lengths = np.diff(sequences.offsets)
     for cluster in sorted(clusters, key=lambda found: (-found.rows.size, int(found.rows[0]))):
@@ -204,7 +205,8 @@ def spread(judged: Iterable[JudgedGroup], sequences: TagSequences, features: Fea
         longer = np.maximum(lengths[rows], lengths[cluster.centre])
         rows = rows[shorter >= (1.0 - rules.max_mean_distance) * longer]  # R
         for row in _resembling(cluster, rows, sequences, features, rules):
-            reason = f"the page resembles {cluster.rows.size} parked sites: {cluster.evidence.findings()}"
+            shared = cluster.evidence.findings(in_common=True)
+            reason = f"the page resembles {cluster.rows.size} parked sites: {shared}"
             for group in waiting.pop(row):
                 group.site_verdicts[row] = group.site_verdicts[row]._replace(verdict=PARKED, reason=reason)
 

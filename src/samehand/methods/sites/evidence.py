@@ -39,7 +39,7 @@ MUCH_TEXT = 40
 MANY_NAMES = 20
 """So many sites with one text have more than one owner, unless half of their names begin alike."""
 MOSTLY = 0.5
-"""From this share on, users are told that a page has mostly the same text or targets."""
+"""From this share on, users are told that a page shows mostly the same text or leads to the same places."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,22 +78,19 @@ class Evidence:
     distinct_owners: int
     pages: PageFigures
 
-    def findings(self) -> str:
-        """What the sites have in common and what not, for users."""
+    def findings(self, *, in_common: bool) -> str:
+        """What the sites have in common, or else what tells them apart, for users."""
         pages = self.pages
         sites = pages.words.size
-        same_text = np.count_nonzero((pages.same_text_share >= MOSTLY) & (pages.words >= FEW_WORDS))
-        same_targets = np.count_nonzero(np.nan_to_num(pages.shared_targets) >= MOSTLY)
-        return ", ".join(
-            [
-                f"{same_text} of {sites} show mostly the same text"
-                if self.words >= FEW_WORDS
-                else "they have hardly any text",
-                f"{np.count_nonzero(~pages.own_title)} of {sites} have no title of their own",
-                f"{same_targets} of {sites} lead to the same places",
-                f"a typical one has {f'{self.prose:.0f} words of' if self.prose >= 1 else 'no'} prose of its own",
-            ]
-        )
+        counts = {
+            "show mostly the same text": (pages.same_text_share >= MOSTLY) & (pages.words >= FEW_WORDS),
+            "have no title of their own": ~pages.own_title,
+            "lead to the same places": np.nan_to_num(pages.shared_targets) >= MOSTLY,
+        }
+        found = {f"{which.sum()} of {sites} {what}": bool(2 * which.sum() >= sites) for what, which in counts.items()}
+        prose = f"{self.prose:.0f} words of" if self.prose >= 1 else "no"
+        found[f"a typical one has {prose} prose of its own"] = 2 * self.prose < ENOUGH_PROSE
+        return ", ".join([sentence for sentence, is_common in found.items() if is_common == in_common] or found)
 
     def score(self, mean_distance: float, max_mean_distance: float) -> float:
         """How much speaks for parked sites, from about -5 to 8.
