@@ -49,7 +49,7 @@ def write_scores(folder: RunFolder) -> dict[str, Any]:
 def worst_first(folder: RunFolder) -> pa.Table:
     """Every page of a run: the likeliest fakes first, those without an answer last."""
     scores = folder.read_table(SCORES)
-    return scores.sort_by([("fake", "descending"), ("page_id", "ascending")])
+    return scores.sort_by([("fake_probability", "descending"), ("page_id", "ascending")])
 
 
 def sums_by_host(folder: RunFolder) -> pa.Table:
@@ -72,17 +72,15 @@ def _summed(scores: pa.Table, keys: list[str]) -> pa.Table:
     verdicts = scores.column("verdict")
     is_fake = pc.equal(verdicts, FAKE)
     is_judged = pc.or_(is_fake, pc.equal(verdicts, NATURAL))
-    rows = scores.select(
-        [*keys, "words", "fake", "url", "host"] if "host" not in keys else [*keys, "words", "fake", "url"]
-    )
+    rows = scores.select([*keys, "tokens", "fake_probability", "url", *(["host"] if "host" not in keys else [])])
     rows = rows.append_column("is_fake", pc.cast(is_fake, pa.int64()))
     rows = rows.append_column("is_judged", pc.cast(is_judged, pa.int64()))
     totals = [
         ("url", "count", "pages", pc.CountOptions(mode="all")),
         ("is_judged", "sum", "judged", None),
         ("is_fake", "sum", "fake_pages", None),
-        ("fake", "mean", "mean_fake", None),
-        ("words", "sum", "words", None),
+        ("fake_probability", "mean", "mean_fake", None),
+        ("tokens", "sum", "tokens", None),
         ("url", "min", "example", None),
     ]
     if "host" not in keys:

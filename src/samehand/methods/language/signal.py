@@ -22,10 +22,10 @@ from samehand.store.folder import RunFolder, writing
 MODEL, DETECTOR = "language/model.lm", "language/model.detector"
 
 JUDGEMENT_FIELDS = (
-    pa.field("words", pa.int64(), nullable=False),
-    pa.field("fake", pa.float32()),
+    pa.field("tokens", pa.int64(), nullable=False),
+    pa.field("fake_probability", pa.float32()),
     pa.field("verdict", pa.string(), nullable=False),
-    pa.field("family", pa.string()),
+    pa.field("fake_kind", pa.string()),
     pa.field("perplexity3", pa.float32()),
     pa.field("perplexity4", pa.float32()),
     pa.field("relative_entropy3", pa.float32()),
@@ -35,7 +35,7 @@ JUDGEMENT_FIELDS = (
     pa.field("known_words", pa.float32(), nullable=False),
     pa.field("reasons", pa.list_(pa.string()), nullable=False),
 )
-"""What is known of a judged text. `fake` is null where the verdict is neither fake nor natural."""
+"""The fields of `Judgement`. `fake_probability` is null where the verdict is neither fake nor natural."""
 LANGUAGE_SCHEMA = pa.schema(
     [
         pa.field("page_id", pa.int64(), nullable=False),
