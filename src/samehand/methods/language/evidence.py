@@ -1,15 +1,14 @@
 """Why a text got its verdict: sentences about what was found, beside what is usual, and quotes from the text."""
 
 import dataclasses
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.methods.language.features import Words
+from samehand.methods.language.measures import MEASURES, percent, reason
 from samehand.methods.language.model import Model, ngram_bounds, ngram_places
 from samehand.methods.language.tokens import Tokens
 
@@ -17,154 +16,6 @@ MOST_REASONS, MOST_SEQUENCES = 4, 3
 LONGEST_QUOTE = 160
 _LEAST_WEIGHT = 0.3
 """A measure gives a reason if it moves the log-odds of the verdict by this much."""
-
-
-def percent(share: float) -> str:
-    """A share for people. Shares beyond chance can be negative: those are 0 %."""
-    value = 100 * max(0.0, share)
-    return f"{value:.0f} %" if value >= 10 or value < 0.05 else f"{value:.1f} %"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
-
-
-def _raised(base: float, exponent: float) -> float:
-    return float(base ** min(exponent, 30.0))
-
-
-def _rest(share: float) -> str:
-    return percent(1 - share)
-
-
-def _times(log: float) -> str:
-    return f"{_number(_raised(math.e, log))} times"
-
-
-def _times10(log: float) -> str:
-    return f"{_number(_raised(10, log))} times"
-
-
-def _one_of(log: float) -> str:
-    return f"one of {_number(_raised(math.e, log))}"
-
-
-def _one_of10(log: float) -> str:
-    return f"one of {_number(_raised(10, -log))}"
-
-
-def _degree(value: float) -> str:
-    return f"{value:.2f}"
-
-
-class _Sentence(NamedTuple):
-    """How a measure is told. Of the measures about one subject, only the one that weighs most gives a reason."""
-
-    subject: str
-    text: str
-    show: Callable[[float], str] = percent
-
-
-SENTENCES = {
-    "unknown_words": _Sentence("words", "{} of its words are unknown to the language model"),
-    "word_rarity": _Sentence(
-        "words",
-        "A typical word of it occurs {} words of ordinary text",
-        lambda log: f"once in {_number(_raised(10, log))}",
-    ),
-    "function_words": _Sentence("composition", "{} of its words are common ones such as “the”, “of” and “to”"),
-    "content_words": _Sentence("composition", "Content words make up {} of the text"),
-    "marks": _Sentence("punctuation", "Punctuation makes up {} of the text"),
-    "numbers": _Sentence("numbers", "Numbers make up {} of the text"),
-    "back_within_50": _Sentence(
-        "repetition", "Content words come back within 50 words {} as often as by chance", _times
-    ),
-    "back_within_250": _Sentence(
-        "repetition", "Content words come back within 250 words {} as often as by chance", _times
-    ),
-    "back_ever": _Sentence("repetition", "Content words come back {} as often as by chance", _times),
-    "extra_within_50": _Sentence("repetition", "Chance apart, {} of its content words repeat one of the last 50 words"),
-    "extra_within_250": _Sentence(
-        "repetition", "Chance apart, {} of its content words repeat one of the last 250 words"
-    ),
-    "extra_ever": _Sentence("repetition", "Chance apart, {} of its content words repeat an earlier one"),
-    "distinct": _Sentence("repetition", "{} of its content words were not used before in the text"),
-    "once": _Sentence("repetition", "{} of its different content words occur only once"),
-    "commonest": _Sentence("frequent words", "One word makes up {} of its content words"),
-    "five_commonest": _Sentence("frequent words", "Five words make up {} of its content words"),
-    "taken_up": _Sentence("coherence", "What the text said before makes its content words {} as likely", _times),
-    "taken_up_share": _Sentence(
-        "coherence", "Chance apart, {} of its content words take up a word said a sentence ago or earlier"
-    ),
-    "near_pairs": _Sentence(
-        "passages", "Neighbouring passages share words {} as often as if the words were shuffled", _times
-    ),
-    "near_pairs_z": _Sentence(
-        "passages",
-        "Neighbouring passages share words {} more often than if the words were shuffled",
-        lambda value: f"{value:.1f} standard deviations",
-    ),
-    "gaps": _Sentence("passages", "Repeated words stand {} as far apart as if the words were shuffled", _times),
-    "topic_near": _Sentence("subject", "Neighbouring passages agree in subject by {}"),
-    "topic_drift": _Sentence("subject", "Neighbouring passages agree in subject by {} more than distant ones"),
-    "class_order": _Sentence("grammar", "The kind of the next word (noun, verb, …) is as hard to guess as {}", _one_of),
-    "class_gain": _Sentence(
-        "grammar", "The two words before make the kind of the next word (noun, verb, …) {} as likely", _times
-    ),
-    "class_breaks": _Sentence(
-        "grammar", "{} of its words are of a kind that does not fit there, such as a verb after “the”"
-    ),
-    "put_in": _Sentence(
-        "insertions", "Its words fit between their neighbours {} as well as random words", lambda log: _times(-log)
-    ),
-    "put_in_share": _Sentence("insertions", "{} of its words look inserted between words that belong together"),
-    "split_pairs": _Sentence("insertions", "{} of its fixed pairs such as “of the” are split by another word"),
-    "keywords": _Sentence("keywords", "{} of its words are spam keywords"),
-    "keyword_kinds": _Sentence(
-        "keywords", "It uses {} different spam keywords", lambda log: f"{_raised(math.e, log) - 1:.0f}"
-    ),
-    "gain_3": _Sentence("prediction", "The two words before make the next word {} as likely", _times10),
-    "gain_4": _Sentence(
-        "prediction", "With a third word before it, the next word is {} as likely as with two", _times10
-    ),
-    "log_p_3": _Sentence("prediction", "After two words, the next word is as hard to guess as {}", _one_of10),
-    "log_p_4": _Sentence("prediction", "After three words, the next word is as hard to guess as {}", _one_of10),
-    "hard_words": _Sentence("prediction", "{} of its words hardly ever follow the words before them"),
-    "known_2": _Sentence("sequences", "{} of its word pairs occur nowhere in ordinary text", _rest),
-    "known_3": _Sentence(
-        "sequences", "{} of its ordinary word pairs go on with a word that never follows them in ordinary text", _rest
-    ),
-    "known_4": _Sentence(
-        "sequences", "{} of its ordinary three-word sequences go on with a word that never follows them", _rest
-    ),
-    "known_histories_3": _Sentence("sequences", "{} of its two-word sequences occur nowhere in ordinary text", _rest),
-    "known_histories_4": _Sentence("sequences", "{} of its three-word sequences occur nowhere in ordinary text", _rest),
-    "relative_entropy_3": _Sentence(
-        "phrases", "It departs from the usual third word of phrases by {} (relative entropy)", _degree
-    ),
-    "relative_entropy_4": _Sentence(
-        "phrases", "It departs from the usual fourth word of phrases by {} (relative entropy)", _degree
-    ),
-    "sentence_length": _Sentence(
-        "sentences", "A typical sentence has {}", lambda log: f"{_number(_raised(math.e, log))} words"
-    ),
-    "sentence_spread": _Sentence(
-        "sentences", "Sentences vary in length by {}", lambda log: f"a factor of {_number(_raised(math.e, log))}"
-    ),
-    "sentence_neighbours": _Sentence(
-        "sentences", "The lengths of neighbouring sentences have a correlation of {}", _degree
-    ),
-    "short_sentences": _Sentence("sentences", "{} of its sentences have at most three words"),
-    "long_sentences": _Sentence("sentences", "{} of its sentences have sixty words or more"),
-    "repeated_phrases": _Sentence("repeated phrases", "{} of its six-word sequences repeat an earlier one"),
-}
-"""One sentence for each of FEATURES but the length."""
-
-
-def reason(name: str, here: float, usual: float) -> str:
-    """A measure of a text, beside what is usual, as one sentence."""
-    said = SENTENCES[name]
-    return f"{said.text.format(said.show(here))}; usual is {said.show(usual)}."
 
 
 def reasons(
@@ -182,7 +33,7 @@ def reasons(
         if len(found) == MOST_REASONS or (found and towards[place] < _LEAST_WEIGHT):
             break
         name = names[place]
-        found.setdefault(SENTENCES[name].subject, reason(name, here[name], usual[name]))
+        found.setdefault(MEASURES[name][0], reason(name, here[name], usual[name]))
     return tuple(found.values())
 
 
@@ -198,7 +49,7 @@ def unknown_words(known: float, needed: float) -> str:
 
 def few_common_words(common: float, needed: float) -> str:
     """Why a text that is not running text gets no verdict."""
-    said = SENTENCES["function_words"].text.format(percent(common))
+    said = MEASURES["function_words"][2].format(percent(common))
     return f"{said}; a verdict needs {percent(needed)}."
 
 

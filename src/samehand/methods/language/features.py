@@ -21,63 +21,12 @@ from samehand.base.buffers import end_to_end
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
+from samehand.methods.language.measures import MEASURES
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import Tokens
 
-FEATURES = (
-    "log_tokens",
-    "unknown_words",
-    "function_words",
-    "content_words",
-    "marks",
-    "numbers",
-    "back_within_50",
-    "back_within_250",
-    "back_ever",
-    "extra_within_50",
-    "extra_within_250",
-    "extra_ever",
-    "taken_up",
-    "taken_up_share",
-    "near_pairs",
-    "near_pairs_z",
-    "distinct",
-    "once",
-    "commonest",
-    "five_commonest",
-    "gaps",
-    "topic_near",
-    "topic_drift",
-    "class_order",
-    "class_gain",
-    "class_breaks",
-    "put_in",
-    "put_in_share",
-    "split_pairs",
-    "keywords",
-    "keyword_kinds",
-    "word_rarity",
-    "gain_3",
-    "gain_4",
-    "log_p_3",
-    "log_p_4",
-    "hard_words",
-    "known_2",
-    "known_3",
-    "known_4",
-    "relative_entropy_3",
-    "relative_entropy_4",
-    "known_histories_3",
-    "known_histories_4",
-    "sentence_length",
-    "sentence_spread",
-    "sentence_neighbours",
-    "short_sentences",
-    "long_sentences",
-    "repeated_phrases",
-)
+FEATURES = ("log_tokens", *MEASURES)
 """Names of the columns of `measure_words`."""
-
 FUNCTION_WORDS = 150
 """So many of the most frequent words of the vocabulary say nothing about the subject of a text."""
 _UNKNOWN_CHANCE = 1e-6

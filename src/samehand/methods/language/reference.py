@@ -33,6 +33,7 @@ from samehand.methods.language.detector import (
 )
 from samehand.methods.language.features import known_shares, ngram_columns, sums, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText
+from samehand.methods.language.measures import percent, reason
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import tokenize
 from samehand.methods.language.vocabulary import WordCounter
@@ -41,7 +42,7 @@ WINDOW, EVERY = 500, 10
 """Words of a window; one window of so many is kept out of the counts."""
 LEAST_WINDOWS, MOST_WINDOWS = 20, 600
 NOT_JUDGED = "not judged"
-MEASURES = (
+ORDER_MEASURES = (
     "gain_3",
     "gain_4",
     "hard_words",
@@ -76,7 +77,7 @@ def open_judge(model: Path, *, rule: DetectorRule | None = None) -> Judge:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """Mean and spread of MEASURES in natural text, the weights of deviations, and how many held-out fakes were found.
+    """Mean and spread of ORDER_MEASURES in natural text, the weights of deviations, and the shares of fakes found.
 
     `kinds` has the mean and, in the second row, the spread of `Measured.kinds` in natural text.
     """
@@ -100,7 +101,7 @@ class Reference:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError("The natural text sample in this model is invalid: train it anew.") from error
         whole = np.concatenate([means, spreads, weights, kinds.ravel()])
-        if sizes != (len(MEASURES),) * 3 + (4,) or not np.isfinite(whole).all():
+        if sizes != (len(ORDER_MEASURES),) * 3 + (4,) or not np.isfinite(whole).all():
             raise InputError("The natural text sample in this model is invalid: train it anew.")
         return cls(means, spreads, weights, kinds.reshape(2, 2), found, alarms)
 
@@ -117,8 +118,8 @@ class Reference:
 
     def described(self) -> str:
         """How well fakes were found in text the model had not seen."""
-        shares = ", ".join(f"{evidence.percent(share)} of {kind}" for kind, share in self.found.items())
-        alarms = evidence.percent(self.false_alarms)
+        shares = ", ".join(f"{percent(share)} of {kind}" for kind, share in self.found.items())
+        alarms = percent(self.false_alarms)
         return f"recognises {shares} fakes of {WINDOW} words, and calls {alarms} of natural text fake"
 
     def foreign(self, kinds: NDArray[np.float64], words: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -163,7 +164,7 @@ def _logistic(odds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """MEASURES of texts, and what kind of text they are, whoever wrote them.
+    """ORDER_MEASURES of texts, and what kind of text they are, whoever wrote them.
 
     `kinds` has the rarity of the words (mean -log10 p) and the share of unknown words.
     """
@@ -180,7 +181,7 @@ class Measured:
             columns[f"relative_entropy_{order}"] = np.maximum(0, columns[f"relative_entropy_{order}"])
         predicted = np.maximum(1, np.diff(ngram_bounds(sentences, 1)[texts]))
         unknown = sums(ids == UNKNOWN, sentences[texts]) / predicted
-        measures = np.stack([columns[name] for name in MEASURES], axis=1)
+        measures = np.stack([columns[name] for name in ORDER_MEASURES], axis=1)
         return cls(measures, np.stack([columns["word_rarity"], unknown], axis=1)), columns
 
     def half(self, side: int) -> Self:
@@ -242,13 +243,13 @@ class PlainJudge:
         if foreign.any():
             column = int(foreign.argmax())
             name = ("word_rarity", "unknown_words")[column]
-            figures = evidence.reason(name, measured.kinds[0, column], self.reference.kinds[0, column])
+            figures = reason(name, measured.kinds[0, column], self.reference.kinds[0, column])
             return None, NOT_JUDGED, ("This is not the kind of text that the model was trained on.", figures)
         parts = self.reference.parts(measured.measures, numbers)
         fake = float(self.reference.probabilities(parts)[0])
         is_fake = fake >= self.rule.threshold
-        usual = dict(zip(MEASURES, self.reference.means.tolist(), strict=True))
-        reasons = evidence.reasons(MEASURES, here, usual, parts[0], is_fake=is_fake)
+        usual = dict(zip(ORDER_MEASURES, self.reference.means.tolist(), strict=True))
+        reasons = evidence.reasons(ORDER_MEASURES, here, usual, parts[0], is_fake=is_fake)
         return fake, FAKE if is_fake else NATURAL, reasons
 
 
@@ -300,7 +301,7 @@ def _fitted(natural: Measured, fakes: Mapping[str, Measured]) -> Reference:
     is_fake = np.arange(len(rows)) >= len(natural.measures)
     inputs = np.column_stack([np.ones(len(rows)), _deviations(rows, means, spreads)])
     share = np.where(is_fake, _PRIOR / is_fake.sum(), (1 - _PRIOR) / (~is_fake).sum()) * len(rows)
-    penalty = np.diag([0.0, *(1.0 for _ in MEASURES)])
+    penalty = np.diag([0.0, *(1.0 for _ in ORDER_MEASURES)])
     weights = np.zeros(inputs.shape[1])
     for _ in range(50):
         said = _logistic(inputs @ weights)
