@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samehand.demo import DemoFiles
 
 from samehand.base.errors import InputError
+from samehand.cli.demo import DemoFiles
 from samehand.methods.sites.nameservers import NameServers, canonical_name, files, provider_of, read_nameservers, zone
 from samehand.methods.sites.nameservers.pairs import Taker
 
