@@ -148,7 +148,7 @@ class _Dns(NamedTuple):
         """Name servers of domains. Every outcome goes to the cache."""
         return resolve_nameservers(
             domains, cache=cache, settings=self.settings, retry=self.retry, on_progress=self.on_progress
-        ).servers
+        )
 
 
 def _find_servers(homes: _Homes, files: Sequence[str | os.PathLike[str]], dns: _Dns | None) -> NameServers:
