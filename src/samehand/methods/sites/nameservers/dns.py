@@ -21,14 +21,15 @@ from samehand.base.errors import SettingsError, UsageError
 from samehand.base.files import writing
 from samehand.base.page import host_of
 from samehand.base.settings import Settings
-from samehand.methods.sites.nameservers import NameServers, canonical_name
+from samehand.methods.sites.nameservers.names import BAD_NAME, canonical_name
+from samehand.methods.sites.nameservers.pairs import NameServers
 
 if TYPE_CHECKING:
     import dns.message
 
 OK, NXDOMAIN, NO_ANSWER = "ok", "nxdomain", "no_answer"
 TIMEOUT, REFUSED, SERVFAIL, MALFORMED, UNREACHABLE = "timeout", "refused", "servfail", "malformed", "unreachable"
-BAD_NAME, BAD_LINE = "bad_name", "bad_line"
+BAD_LINE = "bad_line"
 FINAL = frozenset({OK, NXDOMAIN, NO_ANSWER})
 """Outcomes that another resolver would only repeat. After any other outcome, the next resolver is asked."""
 
