@@ -60,7 +60,125 @@ def rules_from(settings: Settings) -> Rules:
 
 def stored_verdicts(folder: RunFolder) -> Verdicts:
     """The verdicts that are stored in the run."""
+<<<<<<< HEAD
     return Verdicts(*(folder.read(table) for table in (SITES, SITE_CLUSTERS, PROVIDERS)))
+=======
+    if folder.marker(_MARKER) is None:
+        raise RunError(f"The sites of {folder.path} are not judged yet. Run: samehand parked {folder.path}")
+    return Verdicts(*(folder.read_table(name) for name in (SITES, SITE_CLUSTERS, PROVIDERS)))
+
+
+class _Homes:
+    """The home pages of a run, chosen when first needed."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    @functools.cached_property
+    def table(self) -> pa.Table:
+        """site, page_id, url and url_host_registered_domain, in order of page ids."""
+        return home_pages(self.folder.read_parts("pages", _PAGE_COLUMNS))
+
+    @functools.cached_property
+    def domains(self) -> list[str]:
+        """The registered domain of each site, or the site itself: name servers are delegated there."""
+        domains: list[str] = pc.coalesce(
+            self.table.column("url_host_registered_domain"), self.table.column("site")
+        ).to_pylist()
+        return domains
+
+
+class _Dns(NamedTuple):
+    """How DNS is asked."""
+
+    settings: Settings
+    retry: bool
+    on_progress: OnDnsProgress
+
+    def servers_of(self, domains: list[str], cache: Path) -> NameServers:
+        """Name servers of domains. Every outcome goes to the cache."""
+        return resolve_nameservers(
+            domains, cache=cache, settings=self.settings, retry=self.retry, on_progress=self.on_progress
+        )
+
+
+def _find_servers(homes: _Homes, files: Sequence[str | os.PathLike[str]], dns: _Dns | None) -> NameServers:
+    """Name servers of the run's domains, kept in the run so that later looks need no file."""
+    folder = homes.folder
+    found = read_nameservers(files, wanted=homes.domains) if files else NameServers.from_pairs(())
+    if dns is not None:
+        cache = folder.path / DNS_CACHE
+        with writing(folder.path):
+            cache.parent.mkdir(exist_ok=True)
+        missing = [domain for domain in homes.domains if not found.servers_of(domain)]
+        found = _with_resolved(found, dns.servers_of(missing, cache))
+    folder.write_table(NAMESERVERS, found.pairs)
+    return found
+
+
+def _with_resolved(files: NameServers, asked: NameServers) -> NameServers:
+    both = pa.concat_tables([files.pairs, asked.pairs])
+    pairs = zip(both.column("domain").to_pylist(), both.column("ns").to_pylist(), strict=True)
+    outcomes = Counter(files.outcomes) + Counter(asked.outcomes)
+    return dataclasses.replace(
+        files,
+        pairs=NameServers.from_pairs(pairs).pairs,
+        outcomes=dict(outcomes),
+        bad=Counter(files.bad) + Counter(asked.bad),
+    )
+
+
+def _stored_servers(folder: RunFolder) -> NameServers:
+    if (folder.path / NAMESERVERS).is_file():
+        return NameServers(pairs=folder.read_table(NAMESERVERS))
+    return NameServers.from_pairs(())
+
+
+def _source_digest(folder: RunFolder, rules: Rules, servers: NameServers) -> str:
+    """Digest of all that the verdicts depend on."""
+    parts = [path.stem for path in sorted((folder.path / "done").glob("sites-*.json"))]
+    return digest_facts(
+        [
+            dataclasses.asdict(rules),
+            {name: folder.marker(name) for name in parts},
+            (folder.marker("style") or {}).get("source"),
+            [servers.pairs.column(name).to_pylist() for name in servers.pairs.column_names],
+        ]
+    )
+
+
+def _tables_are_there(folder: RunFolder) -> bool:
+    return all((folder.path / name).is_file() for name in (SITES, SITE_CLUSTERS, PROVIDERS))
+
+
+def _judge_anew(homes: _Homes, servers: NameServers, rules: Rules, source: str) -> None:
+    """Writes the three tables, then what they were made from."""
+    folder = homes.folder
+    folder.unmark(_MARKER)
+    lists = pa.array([list(servers.providers_of(domain)) for domain in homes.domains], pa.list_(pa.string()))
+    sites = homes.table.append_column("providers", lists)
+    page_ids = sites.column("page_id").to_numpy()
+    stored = _rows_of(folder, page_ids)
+    sequences, features = TagSequences.of(stored), Features(stored)
+    capped = int(np.count_nonzero(stored.column("markup_flags").to_numpy()))
+    del stored
+    verdicts = judge(
+        sites,
+        sequences,
+        features,
+        rules,
+        nameservers=servers.servers_of_providers(),
+        style_clusters=_style_clusters(folder, page_ids),
+    )
+    for name, table in zip((SITES, SITE_CLUSTERS, PROVIDERS), _sorted(verdicts), strict=True):
+        folder.write_table(name, table)
+    counts = _counts(verdicts, features) | {
+        "without_servers": pc.sum(pc.equal(pc.list_value_length(lists), 0)).as_py() or 0,
+        "cut_pages": sequences.cut,
+        "markup_capped": capped,
+    }
+    folder.mark_done(_MARKER, {"source": source, "counts": counts})
+>>>>>>> sites
 
 
 def _rows_of(folder: RunFolder, page_ids: NDArray[np.int64]) -> pa.Table:
