@@ -31,7 +31,7 @@ from samehand.methods.style.sketches import probe_plan
 from samehand.sources import Source, Unit, find_sources, plan_units
 from samehand.store.folder import FORMAT, RunFolder, digest_facts
 
-_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
+_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
