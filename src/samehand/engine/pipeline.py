@@ -28,7 +28,7 @@ from samehand.store.done import digest_of
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE, READING
 
-_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
+_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
 
 
 def run_scan(
