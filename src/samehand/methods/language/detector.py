@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.errors import InputError, UsageError
+from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language import evidence
 from samehand.methods.language.features import (
@@ -290,8 +291,8 @@ class Detector:
 def _known(words: Words) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Words of each text, marks and numbers aside, and the share of them that the model knows."""
     spoken = words.kinds == shapes.WORD
-    number = shapes.segment_sums(spoken.astype(np.float64), words.bounds)
-    known = shapes.segment_sums((spoken & (words.ids >= FIRST_WORD)).astype(np.float64), words.bounds)
+    number = segment_sums(spoken.astype(np.float64), words.bounds)
+    known = segment_sums((spoken & (words.ids >= FIRST_WORD)).astype(np.float64), words.bounds)
     return number.astype(np.int64), (known / np.maximum(1, number)).astype(np.float32)
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.model import Model, ngram_bounds
@@ -175,7 +176,7 @@ def measure_words(words: Words, model: Model, tables: Tables) -> NDArray[np.floa
 
 
 def _sums(values: NDArray[np.generic], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
-    sums: NDArray[np.float64] = shapes.segment_sums(values.astype(np.float64), bounds)
+    sums: NDArray[np.float64] = segment_sums(values.astype(np.float64), bounds)
     return sums
 
 
