@@ -107,8 +107,8 @@ def run_method(
         (name,) = chosen(name, settings.profile)
         wanted = chosen([*manifest["methods"], name], settings.profile)
         manifest |= {"settings": _public(settings), "methods": list(wanted)}
+        methods()[name].prepare(folder, settings)  # refuses a wrong file before run.json names it
         folder.save_manifest(manifest)
-        methods()[name].prepare(folder, settings)
         units = done_units(folder)
         todo = [unit for unit in units if not method_is_done(folder, unit, name, settings)]
         check_inputs(folder, todo)
