@@ -3,9 +3,14 @@
 import csv
 import shutil
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import samehand
+from samehand.answers.sites import judge
 from samehand.cli.demo import DemoFiles
+from samehand.methods.sites.judge import stored_verdicts
+from samehand.methods.sites.nameservers import NameServers
+from samehand.methods.sites.verdicts import Verdicts
 
 
 def tables(folder: Path, *rooms: str) -> dict[str, bytes]:
@@ -28,3 +33,18 @@ def truth_of(demo: DemoFiles) -> dict[str, dict[str, str]]:
 def kinds_of(demo: DemoFiles, key: str = "url") -> dict[str, str]:
     """The kind of each page of the demo, or of each `domain`."""
     return {row[key]: row["kind"] for row in truth_of(demo).values()}
+
+
+class Judged(NamedTuple):
+    """Verdicts on the sites of a run, and the name servers that were read for them."""
+
+    verdicts: Verdicts
+    counts: dict[str, Any]
+    servers: NameServers | None
+
+
+def judge_run(path: Path, **options: Any) -> Judged:
+    """Judges the sites of a run, as `samehand parked` does."""
+    run = samehand.open_run(path)
+    servers = judge(run, **options)
+    return Judged(stored_verdicts(run.folder), run.counts("sites"), servers)

@@ -28,7 +28,7 @@ from samehand.store.done import digest_of
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE, READING
 
-_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
+_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
 
 
 def run_scan(
@@ -106,12 +106,11 @@ def run_method(
         settings = Settings.from_dict(folder.settings().as_dict() | dict(changes))
         (name,) = chosen(name, settings.profile)
         wanted = chosen([*manifest["methods"], name], settings.profile)
-        manifest |= {"settings": _public(settings), "methods": list(wanted)}
-        methods()[name].prepare(folder, settings)  # refuses a wrong file before run.json names it
-        folder.save_manifest(manifest)
+        methods()[name].prepare(folder, settings)
         units = done_units(folder)
-        todo = [unit for unit in units if not method_is_done(folder, unit, name, settings)]
-        check_inputs(folder, todo)
+        check_inputs(folder, [unit for unit in units if not method_is_done(folder, unit, name, settings)])
+        manifest |= {"settings": _public(settings), "methods": list(wanted)}
+        folder.save_manifest(manifest)
         failures = read_all(folder, units, [name], settings, engine, on_progress)
         if failures:
             raise InputError(f"{failures[0].task.unit.source.name} cannot be read again: {failures[0].failure}")
