@@ -12,12 +12,10 @@ All measures take time linear in the text, work on many texts at once, and relea
 """
 
 import dataclasses
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base.buffers import end_to_end
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import features as kernel
@@ -89,13 +87,6 @@ def known_shares(words: Words) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     number = sums(is_word, words.bounds)
     known = sums(is_word & (words.ids >= FIRST_WORD), words.bounds)
     return number.astype(np.int64), known / np.maximum(1, number)
-
-
-def word_hashes(words: Iterable[str]) -> NDArray[np.uint64]:
-    """The sorted hashes of words, for `Tables.keywords`."""
-    data, offsets = end_to_end(word.lower().encode() for word in words)
-    hashes: NDArray[np.uint64] = shapes.word_shapes(data, offsets[:-1], offsets[1:])[0]
-    return np.unique(hashes)
 
 
 def stem_chances_of(model: Model) -> NDArray[np.float32]:
