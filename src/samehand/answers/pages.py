@@ -12,7 +12,7 @@ from samehand.base.errors import InputError, UsageError
 from samehand.base.page import Page
 from samehand.base.settings import Settings
 from samehand.sources import Source, find_sources, read_page, read_sources
-from samehand.sources.http.body import HTML, Origin, make_page
+from samehand.sources.http.charset import to_ascii_compatible
 from samehand.store.folder import RunFolder
 from samehand.store.page_list import PageList
 from samehand.store.tables import CONTENT, PAGES
@@ -23,10 +23,14 @@ _SUGGESTIONS = 3
 def page_of(html: bytes | str, url: str | None, settings: Settings) -> Page:
     """HTML from anywhere as a Page, made as a scan makes it."""
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
-    made = make_page(body, Origin("page", 0, url=url or ""), media=HTML, limit=settings.max_page_bytes)
-    if not isinstance(made, Page):
-        raise UsageError(f"That is no HTML page ({made.reason}): give the source of a page.")
-    return made
+    content, charset = to_ascii_compatible(body, None)
+    return Page(
+        url=url or "",
+        content=content[: settings.max_page_bytes],
+        source_path="page",
+        warc_record_offset=0,
+        content_charset=charset,
+    )
 
 
 def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, Page]] | None:

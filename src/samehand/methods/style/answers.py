@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
@@ -106,9 +105,22 @@ class StyleAnswers:
     def like_page(self, page: Page) -> Likeness:
         """Every page by similarity to any page.
 
-        Where the page has no URL, it is compared with each page of the run as if it stood on that page's host.
+        A page without a URL that the run holds, byte for byte, is taken for that page. Any other is compared with each
+        page of the run as if it stood on that page's host.
         """
-        return self._likeness(self._like(page, top=None))
+        known = [] if page.url else self._rows_with(page.content)
+        return self.like_row(known[0]) if known else self._likeness(self._like(page, top=None))
+
+    def _rows_with(self, content: bytes) -> list[int]:
+        """The rows of pages with just this content."""
+        digest, found = digest_of(content), []
+        for number, first in zip(self._folder.part_numbers(PAGES), self._folder.page_ids.starts.tolist(), strict=False):
+            lengths = self._folder.read_part(PAGES, number, ["content_length"]).column("content_length").to_numpy()
+            rows = np.flatnonzero(lengths == len(content))
+            if rows.size:
+                digests = self._folder.read_part(PAGES, number, ["content_digest"]).column("content_digest")
+                found += [first + row for row in rows.tolist() if digests[row].as_py() == digest]
+        return found
 
     def like_each(self, pages: Iterable[tuple[str, Page]], *, top: int) -> Iterator[pa.Table]:
         """The `top` most similar pages of each of many pages, which are given with their names."""
@@ -131,7 +143,7 @@ class StyleAnswers:
     def _like(self, page: Page, *, top: int | None) -> Found:
         stored = self._stored([page])
         ((rows, similarities),) = self._nearest(stored, top=None)
-        equal = self._equal_rows(stored, page.content)
+        equal = self._equal_rows(stored)
         rows, similarities = _with_equal(rows, similarities, equal)
         for host, site in [] if page.url else self._hosts_named_in(page.content):
             masked = dataclasses.replace(page, content=mask_host(page.content, host, site))
@@ -159,21 +171,15 @@ class StyleAnswers:
         words = sketch_words(np.ascontiguousarray(stored.values), self._settings.sketch_bits)
         return self._sketches.nearest(words, stored.filled, least=LIKE_LEAST, top=top)
 
-    def _equal_rows(self, stored: Stored, content: bytes | None = None) -> NDArray[np.int64]:
-        """Rows equal to a page that is too small to compare, by noise and tags or by content: these are alike."""
-        found = [np.zeros(0, np.int64)]
-        if stored.comparable[0]:
-            return found[0]
-        if stored.identity[0]:
-            first = 0
+    def _equal_rows(self, stored: Stored) -> NDArray[np.int64]:
+        """Rows equal in noise and tags to a page that is too small to compare: these are as similar as can be."""
+        found, first = [np.zeros(0, np.int64)], 0
+        if not stored.comparable[0] and stored.identity[0]:
             for batch in self._folder.iterate(STYLE_FINGERPRINTS, ["exact_match_key"]):
                 keys = batch.column("exact_match_key").to_numpy()
                 found.append(first + np.flatnonzero(keys == stored.identity[0]))
                 first += len(batch)
-        if content is not None:
-            digests = self._folder.read(PAGES, ["content_digest"]).column("content_digest")
-            found.append(np.flatnonzero(pc.equal(digests, digest_of(content)).to_numpy()))
-        return np.unique(np.concatenate(found))
+        return np.concatenate(found)
 
     def _hosts_named_in(self, content: bytes) -> list[tuple[str | None, str | None]]:
         """Hosts of the run that a small page names: on them it would have another fingerprint."""
