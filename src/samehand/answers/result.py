@@ -39,8 +39,9 @@ class Result:
         True
     """
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, *, shown_first: Sequence[str] = ()) -> None:
         self.table = table
+        self._shown_first = shown_first
 
     @property
     def columns(self) -> list[str]:
@@ -72,7 +73,7 @@ class Result:
         except IndexError:
             raise UsageError(f"There is no row {key}: the result has {len(self):,} rows, counted from 0.") from None
         if isinstance(rows, range):
-            return Result(self.table.take(pa.array(rows, pa.int64())))
+            return self._with(self.table.take(pa.array(rows, pa.int64())))
         row: dict[str, Any] = self.table.slice(rows, 1).to_pylist()[0]
         return row
 
@@ -101,7 +102,7 @@ class Result:
             except pa.ArrowException as error:
                 kind = self.table.schema.field(column).type
                 raise UsageError(f"Column {column} holds values of type {kind}: it cannot equal {value!r}.") from error
-        return Result(table)
+        return self._with(table)
 
     def head(self, rows: int = _SHOWN_ROWS) -> "Result":
         """The first rows.
@@ -117,7 +118,7 @@ class Result:
         """
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
             raise UsageError(f"rows is {rows!r}: give 0 or more.")
-        return Result(self.table.slice(0, rows))
+        return self._with(self.table.slice(0, rows))
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame. Whole numbers stay whole where some are missing.
@@ -152,6 +153,9 @@ class Result:
         """
         return _imported("polars").from_arrow(self.table)
 
+    def _with(self, table: pa.Table) -> "Result":
+        return Result(table, shown_first=self._shown_first)
+
     def _known(self, column: str) -> str:
         if column not in self.columns:
             raise UsageError(f"There is no column {column!r}{nearest(column, self.columns)}")
@@ -161,25 +165,31 @@ class Result:
         """The Arrow stream interface, by which other libraries read the rows without a copy."""
         return self.table.__arrow_c_stream__(requested_schema)
 
+    def _in_shown_order(self) -> list[str]:
+        """What people look at comes first; ids come last, since there may be no room for them."""
+        first = [name for name in self._shown_first if name in self.columns]
+        others = [name for name in self.columns if name not in first]
+        return [*first, *sorted(others, key=lambda name: name.endswith("_id"))]
+
     def __repr__(self) -> str:
-        # Ids are for programs: they stand last, where there may be no room for them.
-        fields = sorted(self.table.schema, key=lambda field: field.name.endswith("_id"))
-        columns = [_Shown(field, self.table.column(field.name)) for field in fields]
+        columns = [_Shown(name, self.table.column(name)) for name in self._in_shown_order()]
         width, fitting = 0, 0
         while fitting < len(columns) and width + columns[fitting].width <= _SHOWN_WIDTH:
             width += columns[fitting].width + 2
             fitting += 1
         rows = zip(*(column.cells for column in columns[:fitting]), strict=True)
         lines = ["  ".join(cells).rstrip() for cells in rows]
-        hidden = ", ".join(neutral(field.name) for field in fields[fitting:])
+        hidden = ", ".join(column.name for column in columns[fitting:])
         more = f"; more columns: {hidden}" if hidden else ""
         return "\n".join([*lines, f"[{_rows_shown(len(self))}{more}]"])
 
     def _repr_html_(self) -> str:
         """A table for notebooks. Everything crawled is escaped."""
-        heads = "".join(f"<th>{_escaped(name)}</th>" for name in self.columns)
+        table = self.head().table.select(self._in_shown_order())
+        heads = "".join(f"<th>{_escaped(name)}</th>" for name in table.column_names)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{_escaped(value)}</td>" for value in row.values()) + "</tr>" for row in self.head()
+            "<tr>" + "".join(f"<td>{_escaped(value)}</td>" for value in row.values()) + "</tr>"
+            for row in table.to_pylist()
         )
         shown = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
         return f"{shown}<p>{_rows_shown(len(self))}</p>"
@@ -188,10 +198,10 @@ class Result:
 class _Shown:
     """A column of the first rows as text, every cell as wide as the widest."""
 
-    def __init__(self, field: pa.Field, column: pa.ChunkedArray) -> None:
-        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        values: Sequence[object] = column.slice(0, _SHOWN_ROWS).to_pylist()
-        cells = [neutral(field.name), *map(_shown, values)]
+    def __init__(self, name: str, column: pa.ChunkedArray) -> None:
+        is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        self.name = neutral(name)
+        cells = [self.name, *map(_shown, column.slice(0, _SHOWN_ROWS).to_pylist())]
         self.width = max(map(len, cells))
         self.cells = [cell.rjust(self.width) if is_number else cell.ljust(self.width) for cell in cells]
 

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from samehand.methods.style.answers import WeakestLink
 
 
+_TEXT_COLUMNS = ("cluster_number", "fake_probability", "verdict", "judged_words", "url", "reasons")
+_SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
+"""What people look at first."""
+
+
 class Run(OpenedRun):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
@@ -339,7 +344,7 @@ class Run(OpenedRun):
         if not isinstance(by, str) or by not in answers:
             raise UsageError(f"by is {told(by)}: choose page, host or cluster.")
         self._ensure("language")
-        return Result(answers[by](self.folder))
+        return Result(answers[by](self.folder), shown_first=_TEXT_COLUMNS)
 
     def sites(self, *, nameservers: Paths = (), resolve: bool = False, retry: bool = False) -> "SiteAnswers":
         """Parked sites, and the providers whose name servers they use.
@@ -360,7 +365,9 @@ class Run(OpenedRun):
 
         judge(self, nameservers=nameservers, resolve=resolve, retry=retry)
         self._require("sites")
-        sites, clusters, providers = (Result(self.folder.read(table)) for table in (SITES, SITE_CLUSTERS, PROVIDERS))
+        sites, clusters, providers = (
+            Result(self.folder.read(table), shown_first=_SITE_COLUMNS) for table in (SITES, SITE_CLUSTERS, PROVIDERS)
+        )
         return SiteAnswers(sites, clusters, providers, self.counts("sites"))
 
     def sql(self, query: str) -> Result:
