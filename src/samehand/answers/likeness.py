@@ -15,7 +15,7 @@ class Likeness:
 
     Attributes:
         pages: The pages that share something with it, most similar first: similarity, url, doc_id, page_id, host, site.
-        gaps: The gaps in the curve of similarities, from the top. What lies above the first one is of the same hand.
+        gaps: The gaps in the curve of similarities, from the top. Pages above the first are mostly of the same hand.
         compared: How many pages it was compared with.
     """
 

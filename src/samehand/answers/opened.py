@@ -1,4 +1,4 @@
-"""A run folder, opened: what it holds, and how more is computed."""
+"""A run folder, opened: what it holds, its pages, and how more is computed."""
 
 import functools
 from collections.abc import Iterable
@@ -6,11 +6,13 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from samehand.answers.arguments import Path, engine_of, path_of, progress_of, texts_of
-from samehand.answers.pages import RunPages
+from samehand.answers.pages import PageName, RunPages
+from samehand.answers.result import Result
 from samehand.base.errors import RunError, SettingsError, UsageError
 from samehand.base.settings import Settings, fields_of, nearest
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
+from samehand.store.tables import PAGES, REJECTS
 
 if TYPE_CHECKING:
     from samehand.engine.engine import Engine
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class OpenedRun:
-    """The state of a run."""
+    """The state of a run, and its pages."""
 
     def __init__(self, path: Path) -> None:
         self.folder = RunFolder.open(path_of(path, "path"))
@@ -47,6 +49,62 @@ class OpenedRun:
 
         stages = self.manifest["stages"]
         return [name for name in methods() if name in stages]
+
+    def pages(self, columns: str | Iterable[str] | None = None) -> Result:
+        """All pages, in the order of their `page_id`.
+
+        Args:
+            columns: Names of the columns; all if not given.
+
+        Returns:
+            One row per page (docs/run-folder.md lists the columns).
+
+        Example:
+            >>> run.pages(["url", "url_host_name"]).columns
+            ['url', 'url_host_name']
+        """
+        names = None if columns is None else texts_of(columns, "columns")
+        known = [column.name for column in PAGES.columns]
+        for name in names or ():
+            if name not in known:
+                raise UsageError(f"There is no column {name!r}{nearest(name, known)}")
+        return Result(self.folder.read(PAGES, names))
+
+    def rejects(self) -> Result:
+        """The records that could have been pages and are not.
+
+        Returns:
+            One row per record, with the reason.
+        """
+        return Result(self.folder.read(REJECTS))
+
+    def content(self, page: PageName) -> bytes:
+        """The HTML of a page: out of the run folder if it keeps pages, else out of its input.
+
+        Args:
+            page: A page of the run.
+
+        Returns:
+            The bytes, decoded and cut as the scan read them.
+
+        Raises:
+            InputError: The input changed since the scan, or is gone.
+        """
+        return self._pages.content(self._pages.row_of(page))
+
+    def text(self, page: PageName) -> str:
+        """The visible text of a page.
+
+        Args:
+            page: A page of the run.
+
+        Returns:
+            The text that the methods replica and language work with.
+
+        Raises:
+            InputError: The input changed since the scan, or is gone.
+        """
+        return self._pages.text(self._pages.row_of(page))
 
     def counts(self, method: str) -> dict[str, Any]:
         """What a method reported of its work, as `samehand status` shows it.

@@ -13,12 +13,9 @@ from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
-from samehand.base.settings import nearest
 from samehand.store.tables import (
     CLASSES,
-    PAGES,
     PROVIDERS,
-    REJECTS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
     SITE_CLUSTERS,
@@ -45,69 +42,12 @@ class Run(OpenedRun):
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
     A host or a site stands for its page with the shortest URL. Wrong arguments raise UsageError. A run that is
-    damaged, not finished, or without the method that is asked for raises RunError.
+    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language` and `sites`
+    are computed first where the run lacks them; `compute` does that with the workers, engine and settings you choose.
 
     Attributes:
         settings: The `Settings` that the run was made with.
     """
-
-    def pages(self, columns: str | Iterable[str] | None = None) -> Result:
-        """All pages, in the order of their `page_id`.
-
-        Args:
-            columns: Names of the columns; all if not given.
-
-        Returns:
-            One row per page (docs/run-folder.md lists the columns).
-
-        Example:
-            >>> run.pages(["url", "url_host_name"]).columns
-            ['url', 'url_host_name']
-        """
-        names = None if columns is None else texts_of(columns, "columns")
-        known = [column.name for column in PAGES.columns]
-        for name in names or ():
-            if name not in known:
-                raise UsageError(f"There is no column {name!r}{nearest(name, known)}")
-        return Result(self.folder.read(PAGES, names))
-
-    def rejects(self) -> Result:
-        """The records that could have been pages and are not.
-
-        Returns:
-            One row per record, with the reason.
-        """
-        return Result(self.folder.read(REJECTS))
-
-    def content(self, page: PageName) -> bytes:
-        """The HTML of a page: out of the run folder if it keeps pages, else out of its input.
-
-        Args:
-            page: A page of the run.
-
-        Returns:
-            The bytes, decoded and cut as the scan read them.
-
-        Raises:
-            InputError: The input changed since the scan, or is gone.
-        """
-        return self._pages.content(self._pages.row_of(page))
-
-    def text(self, page: PageName) -> str:
-        """The visible text of a page.
-
-        Args:
-            page: A page of the run.
-
-        Returns:
-            The text that the methods replica and language work with.
-
-        Raises:
-            InputError: The input changed since the scan, or is gone.
-        """
-        return self._pages.text(self._pages.row_of(page))
-
-    # Style.
 
     def clusters(self, *, cut: float | None = None, families: bool = False) -> Result:
         """Clusters of pages made by the same hand, best rank first (the paper's table 1).
@@ -205,8 +145,9 @@ class Run(OpenedRun):
             The pages, most similar first, and the gaps in the curve of similarities.
 
         Example:
-            >>> found = run.like(run.content("http://www.lender-mortgage-five.example/"))
-            >>> round(found.pages[0]["similarity"], 2)
+            >>> page = run.members(1)[0]
+            >>> found = run.like(run.content(page), url=page["url"])
+            >>> found.pages[0]["similarity"]
             1.0
         """
         from samehand.answers.likeness import Likeness
@@ -384,8 +325,16 @@ class Run(OpenedRun):
             SamehandError: DuckDB is not installed.
 
         Example:
-            >>> run.sql("select count(*) as pages from pages")["pages"] == [len(run.pages())]
-            True
+            >>> run.sql('''
+            ...     select class, count(*) as clusters, sum(pages) as pages
+            ...     from classes_clusters join style_clusters using (style_cluster_id)
+            ...     where class <> 'template' group by class order by class
+            ... ''')
+            class      clusters  pages
+            copy              1     10
+            link farm         2    156
+            mirror            1     60
+            [3 rows]
         """
         from samehand.answers.sql import run_query
 
