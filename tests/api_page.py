@@ -29,8 +29,13 @@ RESULTS = (
 PARTS = (Gap, SharedRun, SharedWords, WeakestLink)
 """Parts of answers. They come with an answer and have no name of their own in samehand."""
 ENGINES = (samehand.LocalEngine, samehand.SparkEngine, samehand.Progress)
-PROTOCOL = ("plan", "read", "group")
-"""What the stages ask of an engine. Nobody else calls it."""
+PRIVATE = {
+    samehand.LocalEngine: ("plan", "read", "group"),
+    samehand.SparkEngine: ("plan", "read", "group"),
+    samehand.Likeness: ("of",),
+    samehand.Settings: ("from_dict", "from_toml", "as_dict", "changed", "digest"),
+}
+"""What only samehand itself calls."""
 
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
 _ENTRY = re.compile(r"^(\w+): (.+?)(?=^\w+: |\Z)", re.MULTILINE | re.DOTALL)
@@ -53,7 +58,7 @@ def api_page() -> str:
         "## Engines and progress",
         *(part for kind in ENGINES for part in _class(kind)),
         "## Settings",
-        *_class(samehand.Settings, only=("preset",)),
+        *_class(samehand.Settings),
         "## Errors",
         _errors(),
     ]
@@ -64,7 +69,7 @@ def members_of(kind: type) -> Iterator[tuple[str, Any]]:
     """Public methods and properties, in the order of their definition, those of a base class first."""
     for base in reversed(kind.__mro__[:-1]):
         for name, member in vars(base).items():
-            is_public = not name.startswith("_") and not (kind in ENGINES and name in PROTOCOL)
+            is_public = not name.startswith("_") and name not in PRIVATE.get(kind, ())
             if is_public and isinstance(member, property | classmethod | Callable):  # type: ignore[arg-type]
                 yield name, member
 
@@ -104,14 +109,13 @@ def _entry(member: Any, name: str) -> str:
     return f"### {name}\n\n```python\n{name}{signature_of(called)}\n```\n\n{text_of(called)}"
 
 
-def _class(kind: type, only: tuple[str, ...] | None = None) -> Iterator[str]:
+def _class(kind: type) -> Iterator[str]:
     name = kind.__name__
     public = f"samehand.{name}" if name in samehand.__all__ else name
     yield f"### {public}\n\n{text_of(kind)}"
-    variable = name.lower() if only is None else public
     for method, member in members_of(kind):
-        if (only is None and not isinstance(member, classmethod)) or (only is not None and method in only):
-            yield _entry(member, f"{variable}.{method}").replace("### ", "#### ", 1)
+        of = public if isinstance(member, classmethod) else name.lower()
+        yield _entry(member, f"{of}.{method}").replace("### ", "#### ", 1)
 
 
 def signature_of(function: Callable[..., Any]) -> str:

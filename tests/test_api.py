@@ -35,8 +35,7 @@ def documented() -> Iterator[tuple[str, Any]]:
     for kind in (samehand.Run, samehand.Settings, *api_page.RESULTS, *api_page.PARTS, *api_page.ENGINES):
         yield kind.__name__, kind
         for name, member in api_page.members_of(kind):
-            if kind is not samehand.Settings or name == "preset":
-                yield f"{kind.__name__}.{name}", getattr(member, "__func__", member)
+            yield f"{kind.__name__}.{name}", getattr(member, "__func__", member)
 
 
 DOCUMENTED = dict(documented())
@@ -243,12 +242,13 @@ def test_wrong_arguments_raise_our_errors(
             if (name, parameter) == ("SparkEngine", "session") and isinstance(wrong, str):
                 continue  # a master: starting Spark is for the tests of Spark
             given = {**right, parameter: wrong}
+            said = "fine"
             try:
                 call(*given.values()) if name == "[]" else call(**given)
             except samehand.SamehandError as error:
+                said = str(error)
                 refused += 1
-                assert "\n" not in str(error), f"{parameter}={wrong!r}: {error}"
-                assert str(error).isprintable(), f"{parameter}={wrong!r}: {error!r}"
+            assert said.isprintable(), f"{parameter}={wrong!r}: {said!r}"
     assert refused >= len(right)
 
 
