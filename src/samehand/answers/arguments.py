@@ -29,7 +29,7 @@ def told(value: object) -> str:
 def path_of(given: Any, name: str) -> str:
     """A path."""
     path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
-    if not isinstance(path, str) or not path or "\0" in path:
+    if not isinstance(path, str) or not path or "\0" in path or not _is_encodable(path, "surrogateescape"):
         raise UsageError(f"{name} is {told(given)}: give a path.")
     return path
 
@@ -45,10 +45,26 @@ def paths_of(given: Any, name: str) -> list[str]:
 
 def texts_of(given: Any, name: str) -> list[str]:
     """One text or several, as a list."""
-    texts = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
-    if not texts or not all(isinstance(text, str) for text in texts):
+    texts = [given] if isinstance(given, str) else items_of(given, name)
+    if not texts or not all(isinstance(text, str) and _is_encodable(text) for text in texts):
         raise UsageError(f"{name} is {told(given)}: give a text or a list of texts.")
     return texts
+
+
+def items_of(given: Any, name: str) -> list[Any]:
+    """The items of a list or of anything like it."""
+    if not isinstance(given, Iterable):
+        raise UsageError(f"{name} is {told(given)}: give a list.")
+    return list(given)
+
+
+def _is_encodable(text: str, errors: str = "strict") -> bool:
+    """Whether a text is Unicode: Python allows halves of characters, which no file and no library takes."""
+    try:
+        text.encode("utf-8", errors)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def number_of(given: Any, name: str) -> int:

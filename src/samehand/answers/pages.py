@@ -32,7 +32,8 @@ def page_of(html: object, url: object, settings: Settings) -> Page:
     if url is not None and not isinstance(url, str):
         raise UsageError(f"url is {told(url)}: give the page's URL as text.")
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
-    made = make_page(body, Origin("page", 0, url=url or ""), media=HTML, limit=settings.max_page_bytes)
+    known = (url or "").encode("utf-8", "replace").decode()
+    made = make_page(body, Origin("page", 0, url=known), media=HTML, limit=settings.max_page_bytes)
     if not isinstance(made, Page):
         raise UsageError(f"That is no HTML page ({made.reason}): give the source of a page.")
     return made

@@ -9,6 +9,7 @@ from typing import Any, overload
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from samehand.answers.arguments import told
 from samehand.base.errors import SamehandError, UsageError
 from samehand.base.neutral import neutral
 from samehand.base.settings import nearest
@@ -69,7 +70,7 @@ class Result:
         try:
             rows = range(len(self))[key if isinstance(key, slice) else operator.index(key)]
         except (TypeError, ValueError):
-            raise UsageError(f"{key!r} is no row or column: give a column's name or a row's number.") from None
+            raise UsageError(f"{told(key)} is no row or column: give a column's name or a row's number.") from None
         except IndexError:
             raise UsageError(f"There is no row {key}: the result has {len(self):,} rows, counted from 0.") from None
         if isinstance(rows, range):
@@ -99,9 +100,11 @@ class Result:
             column = self._known(name if name in self.columns else name.removesuffix("_"))
             try:
                 table = table.filter(pc.equal(table.column(column), pa.scalar(value)))
-            except pa.ArrowException as error:
+            except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
                 kind = self.table.schema.field(column).type
-                raise UsageError(f"Column {column} holds values of type {kind}: it cannot equal {value!r}.") from error
+                raise UsageError(
+                    f"Column {column} holds values of type {kind}: it cannot equal {told(value)}."
+                ) from error
         return self._with(table)
 
     def head(self, rows: int = _SHOWN_ROWS) -> "Result":
@@ -118,7 +121,7 @@ class Result:
         """
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
             raise UsageError(f"rows is {rows!r}: give 0 or more.")
-        return self._with(self.table.slice(0, rows))
+        return self._with(self.table.slice(0, min(rows, len(self))))
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame. Whole numbers stay whole where some are missing.

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from samehand.answers.arguments import Paths, fraction_of, number_of, texts_of, told
+from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
 from samehand.answers.opened import OpenedRun
 from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
@@ -175,13 +175,15 @@ class Run(OpenedRun):
         self._require("style")
         if number_of(top, "top") < 1:
             raise UsageError(f"top is {top}: give 1 or more.")
+        if not isinstance(pages, Iterable):
+            raise UsageError(f"pages is {told(pages)}: give pairs of a name and HTML.")
         made = (self._named_page(pair) for pair in pages)
         return (Result(table) for table in self._style.like_each(made, top=top))
 
     def _named_page(self, pair: Any) -> tuple[str, Page]:
         if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
             raise UsageError(f"{told(pair)} is no pair of a name and HTML.")
-        name, page = pair
+        (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
     def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
@@ -209,7 +211,7 @@ class Run(OpenedRun):
         """
         self._require("style")
         try:
-            ids = np.array([number_of(page_id, "A page_id") for page_id in page_ids], np.int64)
+            ids = np.array([number_of(page_id, "A page_id") for page_id in items_of(page_ids, "page_ids")], np.int64)
             self.folder.page_ids.rows(ids)
         except (RunError, OverflowError):
             raise UsageError(f"Not all of these are pages of {self.path}: give values of the column page_id.") from None

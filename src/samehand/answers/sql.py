@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from samehand.answers.arguments import texts_of, told
 from samehand.base.errors import RunError, SamehandError, UsageError
 from samehand.base.neutral import neutral
 from samehand.store.folder import RunFolder
@@ -23,7 +24,8 @@ _CLOSED = {
 def run_query(folder: RunFolder, query: object) -> pa.Table:
     """The answer of a query. DuckDB is handed the tables as Arrow data, so it needs no file at all."""
     if not isinstance(query, str):
-        raise UsageError(f"query is {query!r}: give SQL as text, such as 'select * from pages'.")
+        raise UsageError(f"query is {told(query)}: give SQL as text, such as 'select * from pages'.")
+    (query,) = texts_of(query, "query")
     try:
         import duckdb
     except ImportError:
