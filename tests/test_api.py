@@ -1,5 +1,6 @@
 """The facade: public names, signatures, docstrings and their examples; results; wrong arguments of every kind."""
 
+import asyncio
 import doctest
 import html
 import importlib
@@ -20,6 +21,7 @@ import pytest
 
 import api_page
 import samehand
+from dns_server import dns_server
 from samehand.answers.likeness import Likeness
 from samehand.answers.result import Result
 from samehand.answers.sites import SiteAnswers
@@ -166,6 +168,17 @@ def test_methods_are_computed_when_asked_for(crawl: Path, tmp_path: Path) -> Non
     assert run.methods == ["style", "replica", "classes"]
     run.compute(["language", "replica"], workers=1, fake_threshold=0.9, replica_cosine=0.9)
     assert (run.settings.fake_threshold, run.settings.replica_cosine) == (0.9, 0.9)
+
+
+def test_dns_is_asked_where_an_event_loop_runs_already(own_run: samehand.Run) -> None:
+    sites = own_run.sites().sites["site"]
+
+    async def cell() -> samehand.SiteAnswers:
+        return own_run.sites(resolve=True)
+
+    with dns_server({site: ["ns.park.net"] for site in sites}) as server:
+        own_run.compute("sites", dns_resolvers=server.address, dns_rate=10_000)
+        assert set(asyncio.run(cell()).sites["provider"]) == {"park.net"}
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Verdicts on the sites of a run."""
 
+import asyncio
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from samehand.answers.arguments import Paths, paths_of
@@ -73,10 +75,22 @@ def judge(
             check_finished(run.folder)
             wanted = Settings.from_dict(run.settings.as_dict() | changes)
             told = on_dns_progress or _silent
-            read = store_servers(run.folder, files, wanted, resolve=resolve, retry=retry, on_progress=told)
+            read = _aside(
+                lambda: store_servers(run.folder, files, wanted, resolve=resolve, retry=retry, on_progress=told)
+            )
     if read is not None or changes or "sites" not in run.manifest["stages"]:
         run.compute("sites", **options, **changes)
     return read
+
+
+def _aside(work: Callable[[], NameServers]) -> NameServers:
+    """Does work that has an event loop of its own. A notebook has one already, and a thread has but one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
 def _silent(_: ResolveProgress) -> None:
