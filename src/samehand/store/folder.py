@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from samehand.base.errors import RunError, SettingsError
@@ -159,6 +160,14 @@ class RunFolder:
         with _checked(path), pq.ParquetFile(path) as part:
             self._check_schema(table, part.schema_arrow, path, columns)
             yield from part.iter_batches(rows, columns=list(columns), use_threads=False)
+
+    def dataset(self, table: Table) -> ds.Dataset:
+        """A table that is read when it is used, and no more of it than is used. Types are checked then."""
+        paths = [self.path / table.path]
+        if table.in_parts:
+            numbered = (self.part_path(table, number) for number in self.page_ids.units.tolist())
+            paths = [path for path in numbered if path.is_file()]
+        return ds.dataset([str(path.absolute()) for path in paths], table.schema(self.settings()), format="parquet")
 
     def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
         if not path.is_file():

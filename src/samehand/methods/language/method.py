@@ -30,6 +30,7 @@ class LanguageMethod(Method):
 
     name = "language"
     about = "machine-made text: word salad, patchwork and Markov chains"
+    changeable = ("language",)
     command = "fake"
     page_table = LANGUAGE_PAGES
     tables = ()

@@ -25,7 +25,6 @@ from samehand.methods.style.clusters import (
     read_forest,
     summarise,
 )
-from samehand.methods.style.gaps import Gap, find_gaps
 from samehand.methods.style.noise import Stored, style_batch
 from samehand.methods.style.own_hosts import hosts_named_in, mask_host
 from samehand.methods.style.sketches import open_sketches
@@ -42,17 +41,14 @@ Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Likeness:
-    """One page against all: every page with a similarity above 0, most similar first, and the gaps in that curve."""
-
-    pages: pa.Table
-    gaps: tuple[Gap, ...]
-    compared: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class WeakestLink:
-    """Two pages and their similarity."""
+    """The weakest of some links.
+
+    Attributes:
+        similarity: Similarity of the two pages.
+        left_url: URL of one page.
+        right_url: URL of the other.
+    """
 
     similarity: float
     left_url: str
@@ -92,24 +88,24 @@ class StyleAnswers:
 
     # One to all.
 
-    def like_row(self, row: int) -> Likeness:
-        """Every page by similarity to a page of the run (section 4.1)."""
+    def like_row(self, row: int) -> pa.Table:
+        """Every page that shares something with a page of the run, most similar first (section 4.1)."""
         page_id = int(self._folder.page_ids.ids(np.array([row]))[0])
         unit = page_id >> 32
         part = self._folder.read_part(STYLE_FINGERPRINTS, unit)
         stored = Stored.of(part.slice(page_id & 0xFFFFFFFF, 1).combine_chunks().to_batches()[0], self._settings)
         ((rows, similarities),) = self._nearest(stored, top=None)
         equal = np.append(self._equal_rows(stored), row)
-        return self._likeness(_with_equal(rows, similarities, np.unique(equal)))
+        return self._pages.listed(*_with_equal(rows, similarities, np.unique(equal)))
 
-    def like_page(self, page: Page) -> Likeness:
-        """Every page by similarity to any page.
+    def like_page(self, page: Page) -> pa.Table:
+        """Every page that shares something with any page, most similar first.
 
         A page without a URL that the run holds, byte for byte, is taken for that page. Any other is compared with each
         page of the run as if it stood on that page's host.
         """
         known = [] if page.url else self._rows_with(page.content)
-        return self.like_row(known[0]) if known else self._likeness(self._like(page, top=None))
+        return self.like_row(known[0]) if known else self._pages.listed(*self._like(page, top=None))
 
     def _rows_with(self, content: bytes) -> list[int]:
         """The rows of pages with just this content."""
@@ -158,10 +154,6 @@ class StyleAnswers:
             similarities = np.concatenate([similarities[kept], likeness])
         order = np.lexsort((rows, -similarities))[:top]
         return rows[order], similarities[order]
-
-    def _likeness(self, found: Found) -> Likeness:
-        rows, similarities = found
-        return Likeness(self._pages.listed(rows, similarities), find_gaps(similarities), len(self._sketches))
 
     def _stored(self, pages: Sequence[Page]) -> Stored:
         """Fingerprints, made as a scan makes them."""
