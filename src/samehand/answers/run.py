@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from samehand.answers.pages import RunPages, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
-from samehand.base.settings import Settings
-from samehand.store.folder import RunFolder
-from samehand.store.manifest import DONE
+from samehand.base.settings import Settings, nearest
+from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.tables import (
     CLASSES,
     PAGES,
@@ -99,14 +98,9 @@ class Run:
 
     def _require(self, method: str) -> None:
         """RunError, with what to do, where the run has no answers of a method."""
-        manifest = self.manifest
-        if method in manifest["stages"] and self.folder.done.get(method) is not None:
+        self.folder.check_finished()
+        if method in self.manifest["stages"] and self.folder.done.get(method) is not None:
             return
-        if manifest["state"] != DONE:
-            raise RunError(
-                f"The scan of {self.path} is not finished. Run the same scan again to finish it; "
-                f"samehand status {self.path} says how far it is."
-            )
         has = ", ".join(self.methods) or "no method"
         if method == "style" and self.settings.profile == "mail":
             raise RunError(
@@ -122,7 +116,11 @@ class Run:
     # Pages.
 
     def pages(self, columns: Sequence[str] | None = None) -> Result:
-        """All pages, in page_id order."""
+        """All pages, in page_id order; of their columns those named, if any are."""
+        known = PAGES.fixed_schema.names
+        for column in columns or ():
+            if column not in known:
+                raise UsageError(f"There is no column {column!r} in pages{nearest(str(column), known)}")
         return Result(self.folder.read(PAGES, columns))
 
     def rejects(self) -> Result:
@@ -148,10 +146,12 @@ class Run:
         if cut is not None or families:
             return Result(self._style.clusters(cut=cut, families=families))
         clusters = self.folder.read(STYLE_CLUSTERS)
-        if self.folder.done.get("classes") is None:
+        if "classes" not in self.methods:
             return Result(clusters)
         classes = self.folder.read(CLASSES)
         rows = pc.index_in(clusters.column("style_cluster_id"), classes.column("style_cluster_id").combine_chunks())
+        if rows.null_count:
+            raise RunError(f"{self.path / CLASSES.path} lacks clusters of the run. {DAMAGED}")
         for name in classes.column_names[1:]:
             clusters = clusters.append_column(name, classes.column(name).take(rows))
         return Result(clusters)
@@ -164,19 +164,23 @@ class Run:
         else:
             clusters = self._style.clusters(cut=cut, families=families)
         cluster_id = self._numbered(clusters, number, "cluster", "style_cluster_id")
-        found = self._members(number) if cut is None and not families else None
-        if found is None:
+        if cut is None and not families:
+            found = self._members(number)
+        else:
             found = self._style.members(cluster_id, cut=cut, families=families)
         return Result(found.sort_by([("similarity", "descending"), ("page_id", "ascending")]))
 
     def _members(self, number: int) -> pa.Table:
         members = self.folder.read(STYLE_MEMBERS)
         found = members.filter(pc.equal(members.column("cluster_number"), number))
+        if not len(found):
+            raise RunError(f"{self.path / STYLE_MEMBERS.path} lacks the members of cluster {number}. {DAMAGED}")
         rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
         return self._pages.listed(rows, found.column("similarity").to_numpy())
 
     def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= table.num_rows:
+        is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if not is_number or not 1 <= number <= table.num_rows:
             known = f"the numbers are 1 to {table.num_rows}" if table.num_rows else f"the run has no {what}"
             raise UsageError(f"There is no {what} {number!r} in {self.path}: {known}.")
         return int(table.column(id_column)[number - 1].as_py())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.engine.pipeline import check_finished
 from samehand.methods.sites.nameservers.dns import ResolveProgress
 from samehand.methods.sites.nameservers.pairs import NameServers
 from samehand.methods.sites.nameservers.stored import OnDnsProgress, store_servers
@@ -48,7 +47,7 @@ def judge(
     read = None
     if files or resolve or retry:
         with run.folder.locked():
-            check_finished(run.folder)
+            run.folder.check_finished()
             wanted = Settings.from_dict(run.settings.as_dict() | changes)
             told = on_dns_progress or _silent
             read = store_servers(run.folder, files, wanted, resolve=resolve, retry=retry, on_progress=told)

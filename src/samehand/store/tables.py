@@ -38,11 +38,12 @@ _PAGE_COLUMNS = {
     "url_host_private_domain": "Private domain (foo.blogspot.com): the site.",
     "fetch_time": "When the page was fetched.",
     "fetch_status": "HTTP status.",
-    "content_digest": "SHA-1 of the content in base 32.",
+    "content_digest": "SHA-1 of the content in base 32; as the WARC file says, where it does.",
     "content_mime_detected": "Media type.",
     "content_charset": "Declared or detected charset.",
     "content_truncated": "Why the content is cut, if it is.",
     "content_length": "Bytes of the content, decoded.",
+    "content_crc32": "CRC-32 of the content, decoded: an input that is read again must hold the same pages.",
     "source_path": "Where the record was read: the input, and the member or file inside it.",
     "warc_filename": "The same for WARC, ARC and WACZ; null for other inputs.",
     "warc_record_offset": "Offset of the record: bytes, or the row or line of a table.",
@@ -132,6 +133,7 @@ STYLE_CLUSTERS = Table(
         Column("centre_page_id", WHOLE, "The medoid."),
         Column("centre_url", TEXT, "URL of the medoid."),
     ),
+    is_ranked=True,
 )
 STYLE_BEFORE = Table(
     "style/before",
@@ -201,6 +203,7 @@ REPLICA_GROUPS = Table(
         Column("centre_page_id", WHOLE, "The medoid."),
         Column("centre_url", TEXT, "URL of the medoid."),
     ),
+    is_ranked=True,
 )
 
 CLASSES = Table(
