@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from samehand.methods.language.arpa import write_arpa
 from samehand.methods.language.counting import Counts, Spans, count_spans
-from samehand.methods.language.katz import KatzRule, train
+from samehand.methods.language.katz import train
 from samehand.methods.language.model import Model
 from samehand.methods.language.pruning import prune
 from samehand.methods.language.tokens import tokenize
@@ -73,7 +73,7 @@ def _train(data: Path, path: Path, order: int, memory: int) -> None:
     counts = count_spans([spans], order=order, memory_bytes=memory)
     counted = time.perf_counter()
     counting_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    model = train(counts, facts={"corpus": "Europarl"})
+    model = train(counts, metadata={"corpus": "Europarl"})
     made = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model.save(path)
@@ -125,7 +125,7 @@ def _sizes(model: Model, folder: Path, path: Path) -> None:
 def _train_again(model: Model) -> Model:
     """The model of the same counts without n-grams of three words and more that were seen once."""
     counts = Counts(model.vocabulary, model.trie, model.node_counts.astype(np.uint64))
-    return train(counts, KatzRule((1, 1, 2, 2, 2)))
+    return train(counts, (1, 1, 2, 2, 2))
 
 
 def _seconds(action: Callable[[], object]) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from samehand.html import END, TAG_NAMES, parse_pages
 from samehand.kernels import tags as kernel
-from samehand.methods.sites.centres import FARTHEST, HEAVIEST, Calls, cluster_figures, k_centres
+from samehand.methods.sites.centres import Calls, cluster_figures, k_centres
 from samehand.methods.sites.tags import MAX_TAGS, TagSequences, distances_from, pages_of
 
 PROVIDERS, PARKING = 93, 16
@@ -133,7 +133,7 @@ def real_sequences(data: Path) -> list[NDArray[np.uint16]]:
 
 @dataclasses.dataclass
 class Line:
-    """A line of the table: one choice of centres, one class of providers."""
+    """A line of the table: one class of providers."""
 
     calls: Calls = dataclasses.field(default_factory=Calls)
     seconds: float = 0.0
@@ -141,10 +141,10 @@ class Line:
     pages: int = 0
     close: int = 0
 
-    def cluster(self, sequences: TagSequences, k: int, choice: str) -> int:
+    def cluster(self, sequences: TagSequences, k: int) -> int:
         """Clusters a provider. Returns how many different pages it has."""
         began, used = time.perf_counter(), time.process_time()
-        found = k_centres(sequences, np.arange(sequences.counts.size), k=k, choice=choice)
+        found = k_centres(sequences, np.arange(sequences.counts.size), k=k)
         figures = cluster_figures(found)
         self.seconds += time.perf_counter() - began
         self.processor += time.process_time() - used
@@ -163,26 +163,22 @@ class Line:
 
 
 def cluster_all(pages: int, pieces: Pieces, k: int) -> None:
-    """Clusters each provider by both choices of centres and prints a table as table 1."""
-    lines = {(choice, kind): Line() for choice in (FARTHEST, HEAVIEST) for kind in ("ISP", "SPAM")}
+    """Clusters each provider and prints a table as table 1."""
+    lines = {kind: Line() for kind in ("ISP", "SPAM")}
     lengths: list[Numbers] = []
     distinct = 0
     for number, count in enumerate(provider_sizes(pages)):
         sequences = provider(number, count, pieces, np.random.Generator(np.random.PCG64([7, number])))
-        for choice in (FARTHEST, HEAVIEST):
-            found = lines[choice, "SPAM" if number < PARKING else "ISP"].cluster(sequences, k, choice)
-        distinct += found
+        distinct += lines["SPAM" if number < PARKING else "ISP"].cluster(sequences, k)
         lengths.append(np.diff(sequences.offsets))
     every = np.concatenate(lengths)
     print(f"\n{every.size:,} pages, {every.mean():.0f} tags each (median {np.median(every):.0f}, 99 % below", end=" ")
     print(f"{np.percentile(every, 99):.0f}), {distinct:,} of them different; k = {k}")
     print("                  R %    F %    B %    D %  calls, M skipped, M       s   CPU s close %")
-    for (choice, kind), line in lines.items():
-        line.show(f"{choice} {kind}")
-    for choice in (FARTHEST, HEAVIEST):
-        both = [lines[choice, kind] for kind in ("ISP", "SPAM")]
-        seconds, used = sum(line.seconds for line in both), sum(line.processor for line in both)
-        print(f"{choice}: {seconds:.1f} s, {used:.1f} s of processor time")
+    for kind, line in lines.items():
+        line.show(kind)
+    seconds, used = sum(line.seconds for line in lines.values()), sum(line.processor for line in lines.values())
+    print(f"together {seconds:.1f} s, {used:.1f} s of processor time")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MB, the world included; the paper: {PAPER}")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from evaluation.language_corpora import Corpus, Document, corpus_of, end_to_end, parted, tokens_of, written
 from samehand.methods.language.detector import Curves, Detector, hats, relative_length
-from samehand.methods.language.features import FEATURES, Tables, measure
+from samehand.methods.language.features import FEATURES, Tables, measure_words, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText, detokenize
 from samehand.methods.language.model import Model
 from samehand.methods.language.tokens import tokenize
@@ -23,7 +23,7 @@ from samehand.methods.language.tokens import tokenize
 SIZES = {150: 160, 300: 140, 500: 140, 1000: 70, 2000: 45, 5000: 16, 10000: 8}
 """Words of a text, and how many texts of each kind of fake have so many; there are six times as many natural ones."""
 NATURAL_TIMES = 6
-FAMILIES = {
+FAKE_KINDS = {
     "patchwork": ("pw5", "pw10"),
     "stuffing": ("ws10", "ws25", "ws50"),
     "chain": ("lm2", "lm3", "lm4"),
@@ -63,7 +63,7 @@ def samples_of(model: Model, tables: Tables, genres: Mapping[str, Sequence[Docum
     for number, (genre, documents) in enumerate(genres.items()):
         source, natural = parted(_pieces(documents), 2, seed=number)
         for kind, size, texts in itertools.chain(_natural(natural, number), _fakes(source, number)):
-            rows.append(measure(tokenize(*end_to_end(texts)), model, tables))
+            rows.append(measure_words(words_of(tokenize(*end_to_end(texts)), model), model, tables))
             labels += [(genre, kind, size)] * len(texts)
     columns = [np.array(column) for column in zip(*labels, strict=True)]
     return Samples(np.concatenate(rows), *columns)
@@ -96,7 +96,7 @@ def _fakes(documents: Sequence[Document], seed: int) -> Iterator[tuple[str, int,
     corpus = with_words(corpus_of(tokens_of(documents)), SPAM_KEYWORDS)
     small = Corpus(_first(corpus.text, _SMALL_SOURCE), corpus.words)
     random = np.random.Generator(np.random.PCG64(100 + seed))
-    for kind in itertools.chain(*FAMILIES.values()):
+    for kind in itertools.chain(*FAKE_KINDS.values()):
         for share, source in ((0.7, corpus), (0.3, small)):
             if kind == "lm4" and source is small:
                 continue  # of a small source this is whole passages: plagiarism, which other signals find
@@ -170,14 +170,14 @@ def learn(model: Model, tables: Tables, genres: Mapping[str, Sequence[Document]]
     trusted = samples.features[:, FEATURES.index("unknown_words")] < _TRUST
     samples = _only(samples, trusted)
     curves = _weighed(samples)
-    votes = np.zeros((samples.kinds.size, len(FAMILIES)))
+    votes = np.zeros((samples.kinds.size, len(FAKE_KINDS)))
     for genre in genres:
         left_out = samples.genres == genre
         others = _weighed(_only(samples, ~left_out))
         votes[left_out] = others.votes(samples.features[left_out], others.parts(samples.features[left_out]))
     scale, shift = _calibrated(samples, votes)
-    facts = {"genres": list(genres), "texts": int(samples.kinds.size), "prior": _PRIOR}
-    return Detector(model, tables, dataclasses.replace(curves, scale=scale, shift=shift), facts)
+    metadata = {"genres": list(genres), "texts": int(samples.kinds.size), "prior": _PRIOR}
+    return Detector(model, tables, dataclasses.replace(curves, scale=scale, shift=shift), metadata)
 
 
 def _only(samples: Samples, which: NDArray[np.bool_]) -> Samples:
@@ -190,13 +190,13 @@ def _weighed(samples: Samples) -> Curves:
     natural = samples.kinds == "natural"
     means, spreads = _usual(samples.features[natural], weights[natural])
     number = 2 + 2 * (len(FEATURES) - 1)
-    empty = np.zeros((len(FAMILIES), KNOTS.size))
-    curves = Curves(KNOTS, means, spreads, np.zeros((len(FAMILIES), number)), empty, empty)
+    empty = np.zeros((len(FAKE_KINDS), KNOTS.size))
+    curves = Curves(KNOTS, means, spreads, np.zeros((len(FAKE_KINDS), number)), empty, empty)
     away = curves.deviations(samples.features)
     long = relative_length(samples.features[:, 0])[:, None]
     columns = np.concatenate([np.ones((long.size, 1)), long, away, away * long], axis=1)
     rows = []
-    for kinds in FAMILIES.values():
+    for kinds in FAKE_KINDS.values():
         fake = np.isin(samples.kinds, kinds)
         used = natural | fake
         share = np.where(fake, weights[natural].sum() / weights[fake].sum(), 1.0)
@@ -208,7 +208,7 @@ def _even_weights(samples: Samples) -> NDArray[np.float64]:
     """Every genre, kind and size weighs the same, and all fakes as much as all natural text; 1 on average."""
     labels = list(zip(samples.genres.tolist(), samples.kinds.tolist(), samples.sizes.tolist(), strict=True))
     numbers = Counter(labels)
-    kinds = sum(len(family) for family in FAMILIES.values())
+    kinds = sum(len(family) for family in FAKE_KINDS.values())
     weights = np.array([1 / numbers[label] / (1 if label[1] == "natural" else kinds) for label in labels])
     return weights / weights.mean()
 
@@ -243,8 +243,8 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[n
     natural = samples.kinds == "natural"
     together = list(SIZES).index(_LONG)  # of longer texts there are too few to calibrate by
     nearest = np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1)
-    scale, shift = np.zeros((2, len(FAMILIES), KNOTS.size))
-    for family, kinds in enumerate(FAMILIES.values()):
+    scale, shift = np.zeros((2, len(FAKE_KINDS), KNOTS.size))
+    for family, kinds in enumerate(FAKE_KINDS.values()):
         fake = np.isin(samples.kinds, kinds)
         for knot in range(together + 1):
             here = (natural | fake) & (nearest == knot)

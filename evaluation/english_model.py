@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from evaluation import language_corpora as corpora
 from evaluation.detector_training import learn
+from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.text.word_shapes import ENDINGS, WORD
 from samehand.methods.language import katz
 from samehand.methods.language.counting import Counts, count_spans
 from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
 from samehand.methods.language.features import (
-    FIRST_WORD,
     FUNCTION_WORDS,
     Tables,
     lowered,
@@ -90,7 +90,7 @@ def build(texts: dict[str, list[corpora.Document]], spam_words: Sequence[str]) -
 def learn_language(tokens: Sequence[Tokens], spam_words: Sequence[str]) -> Language:
     """Model, classes and subjects of the words of texts."""
     counts = _counts(tokens)
-    model = katz.train(counts, katz.KatzRule(cutoffs=CUTOFFS), facts={"case": "lower"})
+    model = katz.train(counts, CUTOFFS, metadata={"case": "lower"})
     ids = [model.vocabulary.ids_of(lowered(part.data), part.starts, part.ends) for part in tokens]
     classes, endings, others = _classes(model, tokens, ids)
     logs3, logs2, logs1 = _class_logs(model, tokens, classes, endings, others)

@@ -31,7 +31,7 @@ from evaluation.style import Floor
 from samehand.html import visible_text
 from samehand.methods.language import katz
 from samehand.methods.language.counting import count_spans
-from samehand.methods.language.detector import FAKE, Detector
+from samehand.methods.language.detector import FAKE, NATURAL, Detector
 from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS, Generator, detokenize
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import tokenize
@@ -211,8 +211,12 @@ def _scores(texts: Sequence[bytes], model: Model, detector: Detector) -> NDArray
         penalties, known = model.relative_entropy(ids, tokens.sentences, order)
         bounds = ngram_bounds(tokens.sentences, order)[tokens.texts]
         columns.append(_means(penalties.astype(np.float64), bounds) / np.maximum(_means(known, bounds), 1e-9))
-    columns.append((detector.score(data, offsets, threads=2).verdicts == FAKE).astype(np.float64))
+    columns.append((_verdicts(detector, texts) == FAKE).astype(np.float64))
     return np.stack(columns, axis=1)
+
+
+def _verdicts(detector: Detector, texts: Iterable[bytes]) -> NDArray[np.str_]:
+    return np.array([judged.verdict for judged in detector.judge(*corpora.end_to_end(texts), threads=2)], "<U16")
 
 
 def _means(values: NDArray[np.generic], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -269,7 +273,7 @@ def _strangers(data: Path, shipped: Detector) -> list[Floor]:
     """Generators nobody here wrote, against newswire, which the detector never saw."""
     source, natural = corpora.parted(corpora.newswire(data), 2, seed=1)
     corpus = corpora.corpus_of(corpora.tokens_of(natural))
-    false = shipped.score(*corpora.end_to_end(_passages(corpus, _WORDS_FOR_STRANGERS, 100, 1))).verdicts == FAKE
+    false = _verdicts(shipped, _passages(corpus, _WORDS_FOR_STRANGERS, 100, 1)) == FAKE
     makers: dict[str, Callable[[], list[bytes]]] = {
         "dadadodo": lambda: _dadadodo([document.text for document in source]),
         "polygen": _polygen,
@@ -279,9 +283,9 @@ def _strangers(data: Path, shipped: Detector) -> list[Floor]:
         if (texts := make()) == []:
             print(f"\n{name} is not installed: skipped (apt-get install dadadodo polygen polygen-data)")
             continue
-        scores = shipped.score(*corpora.end_to_end(texts))
-        f = _f(false, scores.verdicts == FAKE)
-        print(f"\n{name}: {len(texts)} texts, F {f:.3f}; {_counted(scores.verdicts)}")
+        verdicts = _verdicts(shipped, texts)
+        f = _f(false, verdicts == FAKE)
+        print(f"\n{name}: {len(texts)} texts, F {f:.3f}; {_counted(verdicts)}")
         floors.append(Floor(f"{name} beside newswire: F", f, STRANGERS[name]))
     return floors
 
@@ -338,10 +342,10 @@ def _false_positives(data: Path, texts: dict[str, list[corpora.Document]], shipp
     print("\nnatural text, held out: share taken for fake")
     floors = []
     for name, documents in genres.items():
-        scores = shipped.score(*corpora.end_to_end(documents), threads=2)
-        judged = int((~np.isnan(scores.fake)).sum())
-        share = float((scores.verdicts == FAKE).sum() / max(1, judged))
-        print(f"  {name:24} {share:.4f} of {judged:5} judged; {_counted(scores.verdicts)}")
+        verdicts = _verdicts(shipped, documents)
+        judged = int(np.isin(verdicts, (FAKE, NATURAL)).sum())
+        share = float((verdicts == FAKE).sum() / max(1, judged))
+        print(f"  {name:24} {share:.4f} of {judged:5} judged; {_counted(verdicts)}")
         floors.append(Floor(f"{name}: natural texts taken for natural", 1 - share, 1 - FALSE_POSITIVES))
     return floors
 
@@ -349,8 +353,8 @@ def _false_positives(data: Path, texts: dict[str, list[corpora.Document]], shipp
 def _machines(data: Path, shipped: Detector) -> None:
     print("\nnews of large neural models, no target: this method does not see them, they are as coherent as people are")
     for name, documents in corpora.news_of_people_and_machines(data).items():
-        scores = shipped.score(*corpora.end_to_end(document.text for document in documents), threads=2)
-        print(f"  {name:16} {(scores.verdicts == FAKE).mean():.3f} taken for fake")
+        share = (_verdicts(shipped, (document.text for document in documents)) == FAKE).mean()
+        print(f"  {name:16} {share:.3f} taken for fake")
 
 
 def _counted(verdicts: NDArray[np.str_]) -> str:

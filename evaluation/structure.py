@@ -25,8 +25,9 @@ from evaluation.structure_world import Material, World, WorldSite, make_world
 from evaluation.style import Floor
 from samehand.html import parse_pages
 from samehand.methods.sites.features import Features, page_features
-from samehand.methods.sites.providers import SPAM, Rules, Verdicts, judge
+from samehand.methods.sites.providers import Rules, judge
 from samehand.methods.sites.tags import TagSequences, tag_sequences
+from samehand.methods.sites.verdicts import PARKED, Verdicts
 
 SEEDS, HELD_OUT = (1, 2), 9041
 PROVIDER_F, SITE_F, FALSE_POSITIVES = 0.95, 0.98, 0.005
@@ -115,18 +116,18 @@ def prepare(world: World) -> Prepared:
     domains = pa.array([site.domain for site in sites])
     ids = pa.array(np.arange(len(sites)))
     statuses = pa.array([site.status for site in sites], pa.int16())
-    columns = ["page_id", "url_host_name", "url_host_registered_domain", "fetch_status"]
+    columns = ["page_id", "url_host_name", "url_host_private_domain", "fetch_status"]
     pages = pa.table([ids, domains, domains, statuses], names=columns)
     features = page_features(pages, found, data=data, offsets=offsets)
     table = pa.table(
         {
-            "domain": domains,
+            "site": domains,
             "page_id": ids,
             "url": [f"http://{site.domain}/" for site in sites],
             "providers": [[site.provider] for site in sites],
         }
     )
-    return Prepared(world, table, tag_sequences(found), Features(features))
+    return Prepared(world, table, tag_sequences(found), Features(pa.Table.from_batches([features])))
 
 
 def _report(prepared: Prepared, name: str) -> list[Floor]:
@@ -185,20 +186,20 @@ def _print_calls(ours: Verdicts, paper: Verdicts, world: World, seconds: float) 
 
 def _sites(verdicts: Verdicts, world: World, column: str = "verdict") -> Score:
     truth = {site.domain: site.spam for site in world.sites}
-    rows = verdicts.sites.select(["domain", column]).to_pylist()
-    return Score.of((truth[row["domain"]], row[column] == SPAM) for row in rows)
+    rows = verdicts.sites.select(["site", column]).to_pylist()
+    return Score.of((truth[row["site"]], row[column] == PARKED) for row in rows)
 
 
 def _providers(verdicts: Verdicts, world: World) -> Score:
     rows = verdicts.providers.select(["provider", "verdict"]).to_pylist()
-    return Score.of((row["provider"] in world.parking, row["verdict"] == SPAM) for row in rows)
+    return Score.of((row["provider"] in world.parking, row["verdict"] == PARKED) for row in rows)
 
 
 def _style_providers(verdicts: Verdicts, world: World) -> Score:
     """The rival's verdict on a provider: that of most of its sites."""
     votes: dict[str, list[bool]] = {}
     for row in verdicts.sites.select(["provider", "style_verdict"]).to_pylist():
-        votes.setdefault(row["provider"], []).append(row["style_verdict"] == SPAM)
+        votes.setdefault(row["provider"], []).append(row["style_verdict"] == PARKED)
     return Score.of((name in world.parking, 2 * sum(given) > len(given)) for name, given in votes.items())
 
 
@@ -228,9 +229,9 @@ def _figures(score: Score) -> str:
 def _print_mistakes(ours: Verdicts, world: World) -> None:
     sites = {site.domain: site for site in world.sites}
     wrong: Counter[str] = Counter()
-    for row in ours.sites.select(["domain", "verdict"]).to_pylist():
-        site = sites[row["domain"]]
-        if site.spam != (row["verdict"] == SPAM):
+    for row in ours.sites.select(["site", "verdict"]).to_pylist():
+        site = sites[row["site"]]
+        if site.spam != (row["verdict"] == PARKED):
             wrong[f"{'missed' if site.spam else 'accused'}: {site.kind}"] += 1
     print("  mistakes of our rule: " + (", ".join(f"{name} {count}" for name, count in wrong.most_common()) or "none"))
 
@@ -239,22 +240,22 @@ def _print_evidence(ours: Verdicts, world: World) -> None:
     """How well each figure alone, and all together, tell parked clusters from honest ones that are as tight."""
     spam = {site.domain for site in world.sites if site.spam}
     parked: Counter[tuple[str, int]] = Counter()
-    for row in ours.sites.select(["domain", "provider", "cluster_id"]).to_pylist():
-        parked[row["provider"], row["cluster_id"]] += row["domain"] in spam
+    for row in ours.sites.select(["site", "provider", "site_cluster_id"]).to_pylist():
+        parked[row["provider"], row["site_cluster_id"]] += row["site"] in spam
     rows = [row for row in ours.clusters.to_pylist() if row["sites"] >= Rules().min_cluster]
-    rows = [row for row in rows if row["mean_distance"] < Rules().delta]
-    truth = np.array([2 * parked[row["provider"], row["cluster_id"]] > row["sites"] for row in rows])
+    rows = [row for row in rows if row["mean_distance"] < Rules().max_mean_distance]
+    truth = np.array([2 * parked[row["provider"], row["site_cluster_id"]] > row["sites"] for row in rows])
     print(f"\nof {truth.size} tight clusters {truth.sum()} are parked; how often a parked one has the higher figure:")
-    figures = ("mean_distance", "same_text", "prose", "same_title", "shared_targets", "points")
+    figures = ("mean_distance", "same_text_share", "prose", "same_title", "shared_targets", "score")
     for name in figures:
         values = np.array([row[name] for row in rows]) * (-1 if name in ("mean_distance", "prose") else 1)
         higher = (values[truth][:, None] > values[~truth]).mean() + (
             values[truth][:, None] == values[~truth]
         ).mean() / 2
         print(f"  {name:15} {higher:.4f}")
-    points = np.array([row["points"] for row in rows])
-    low, high = np.sort(points[truth])[:3], np.sort(points[~truth])[-3:]
-    print(f"  lowest points of parked ones {np.round(low, 2)}, highest of others {np.round(high, 2)}")
+    scores = np.array([row["score"] for row in rows])
+    low, high = np.sort(scores[truth])[:3], np.sort(scores[~truth])[-3:]
+    print(f"  lowest scores of parked ones {np.round(low, 2)}, highest of others {np.round(high, 2)}")
 
 
 def _print_ks(prepared: Prepared) -> tuple[Score, Score]:

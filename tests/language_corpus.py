@@ -1,4 +1,4 @@
-"""Text of a small made-up language for the tests of models: the demo's writers, and a model trained on them."""
+"""Text of a small made-up language for the tests of models, a model trained on it, and what tests read off models."""
 
 import functools
 import random
@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 from tools.demo_crawl.text import topic_writer
 
+from samehand.methods.language.model import Model
+from samehand.methods.language.tokens import Tokens
 from samehand.methods.language.training import TrainingRule, train_model
 
 
@@ -56,5 +59,21 @@ def trained() -> bytes:
     """A model that knows what natural text of this language looks like, as the bytes of its file; made once."""
     with tempfile.TemporaryDirectory() as folder:
         articles = write_articles(Path(folder) / "articles", 240)
-        train_model([str(articles)], Path(folder) / "made.lm", rule=TrainingRule(is_lower=True), tell=lambda _: None)
+        train_model(
+            [str(articles)], Path(folder) / "made.lm", rule=TrainingRule(is_lower=True), on_progress=lambda _: None
+        )
         return (Path(folder) / "made.lm").read_bytes()
+
+
+def words_of(tokens: Tokens, sentence: int) -> list[str]:
+    """The tokens of a sentence as text."""
+    first, last = tokens.sentences[sentence], tokens.sentences[sentence + 1]
+    spans = zip(tokens.starts[first:last].tolist(), tokens.ends[first:last].tolist(), strict=True)
+    return [tokens.data[start:end].tobytes().decode("utf-8", "replace") for start, end in spans]
+
+
+def count_of(model: Model, *words: str) -> int:
+    """How often an n-gram was seen in the training text of a model."""
+    ids = model.vocabulary.ids_of_words(word.encode() for word in words)
+    found = model.counts(ids, np.array([0, ids.size]), ids.size)
+    return int(found[min(1, ids.size - 1)])  # of a longer n-gram, the one between <s> and </s>

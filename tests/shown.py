@@ -106,8 +106,8 @@ def settings_page() -> str:
             )
         lines.append("")
     lines.append(
-        "The key is given with `--key-file` or in `samehand.toml`. It is no option: other users of a machine can read the "
-        "command line."
+        "The key is given with `--key-file` or in `samehand.toml`. It is no option: other users of a "
+        "machine can read the command line."
     )
     return "\n".join(lines) + "\n"
 

@@ -289,10 +289,6 @@ def test_every_command_and_every_setting_has_help(samehand_command: Command) -> 
             assert f"--{field.name.replace('_', '-')}" in texts[after]
 
 
-def test_signals_named_by_the_command_line_are_those_there_are() -> None:
-    assert tuple(SIGNALS) == METHODS  # named twice, because importing the signals is slow
-
-
 def test_key_file(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:
     (tmp_path / "key").write_text("hush\n")
     ended = samehand_command(

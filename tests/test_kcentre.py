@@ -1,7 +1,5 @@
 """Clustering equals plain farthest-point-first, whatever it leaves out; figures of clusters; counts of distances."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from samehand.base.errors import SettingsError
 from samehand.methods.sites import centres as kcentre
-from samehand.methods.sites.centres import FARTHEST, HEAVIEST, Calls, KCentres, cluster_figures, k_centres
+from samehand.methods.sites.centres import Calls, KCentres, cluster_figures, k_centres
 from samehand.methods.sites.tags import TagSequences
 from test_structure import longest_common
 
@@ -67,50 +65,6 @@ def test_clusters_are_those_of_plain_farthest_point_first(pages: list[Page], k: 
     assert found.distances.tolist() == distances
     assert found.radius == max(distances, default=0.0)
     assert found.distinct == len(set(map(tuple, pages)))
-
-
-def heaviest_first(pages: list[Page], k: int) -> tuple[list[int], list[int], list[float]]:
-    """The other choice of centres, page by page, sums as whole numbers."""
-    firsts = [pages.index(page) for page in pages]
-    centres: list[int] = []
-    nearest = [0] * len(pages)
-    distances = [np.inf] * len(pages)
-    while len(centres) < k and max(distances, default=-1) > 0:
-        centre = 0
-        if centres:
-            weights = [round(d * 2**30) for d in distances]
-            sums = [sum(w for w, own in zip(weights, nearest, strict=True) if own == c) for c in range(len(centres))]
-            members = [row for row in range(len(pages)) if nearest[row] == sums.index(max(sums))]
-            members.sort(key=lambda row: (distances[row], firsts[row]))
-            passed = itertools.accumulate(weights[row] for row in members)
-            centre = next(firsts[row] for row, done in zip(members, passed, strict=True) if 2 * done >= max(sums))
-        for row, page in enumerate(pages):
-            found = distance(pages[centre], page)
-            if found < distances[row]:
-                distances[row], nearest[row] = found, len(centres)
-        centres.append(centre)
-    return centres, nearest, distances
-
-
-@given(provider(), st.integers(1, 6))
-def test_heaviest_clusters_are_those_of_all_distances(pages: list[Page], k: int) -> None:
-    found = k_centres(sequences_of(pages), np.arange(len(pages)), k=k, choice=HEAVIEST)
-    centres, nearest, distances = heaviest_first(pages, k)
-    assert found.centres.tolist() == centres
-    assert found.assignment.tolist() == nearest
-    assert found.distances.tolist() == distances
-
-
-def test_odd_pages_do_not_use_up_the_heaviest_centres() -> None:
-    """Two templates of 40 varied pages each, and 20 pages that share no tag with any other."""
-    parked = [[*range(first, first + 20), *[90 + extra] * (extra % 5)] for first in (1, 30) for extra in range(40)]
-    odd = [[1000 + number] * 20 for number in range(20)]
-    sequences, rows = sequences_of([*odd, *parked]), np.arange(100)
-    close = {}
-    for choice in (FARTHEST, HEAVIEST):
-        figures = cluster_figures(k_centres(sequences, rows, k=8, choice=choice))
-        close[choice] = figures.sizes[(figures.means < 0.25) & (figures.sizes > 1)].sum()
-    assert close == {FARTHEST: 0, HEAVIEST: 80}
 
 
 @given(provider(), st.integers(1, 5))
@@ -183,12 +137,3 @@ def test_nothing_to_cluster() -> None:
 def test_at_least_one_cluster() -> None:
     with pytest.raises(SettingsError, match="choose 1 or more"):
         k_centres(sequences_of([[1]]), np.array([0]), k=0)
-
-
-def test_unknown_choices_are_refused() -> None:
-    with pytest.raises(SettingsError, match="choose farthest or heaviest"):
-        k_centres(sequences_of([[1]]), np.array([0]), choice="nearest")
-
-
-def test_calls_add_up() -> None:
-    assert Calls(1, 2, 3, 4, 5) + Calls(r=1, skipped=1) == Calls(2, 2, 3, 4, 6)

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from language_corpus import words_of
 from samehand.base.errors import UsageError
+from samehand.kernels.ngrams.tries import END, START
 from samehand.methods.language.generators import (
-    BEGIN,
-    END,
     KINDS,
     SPAM_KEYWORDS,
     Generator,
     WordText,
     detokenize,
-    generate,
     ngram_groups,
     sample,
 )
@@ -33,12 +33,18 @@ def corpus(seed: int = 1, sentences: int = 400, words: int = 30) -> WordText:
     return WordText(ids, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
+def generate(
+    kind: str, source: WordText, *, words: int, seed: int, keywords: NDArray[np.int32] | None = None
+) -> WordText:
+    return Generator(kind, source, keywords=keywords).generate(words, seed)
+
+
 def padded_ngrams(text: WordText, order: int) -> set[tuple[int, ...]]:
     """Every n-gram of the sentences with their begins and ends."""
     found = set()
     bounds = text.sentences.tolist()
     for first, last in itertools.pairwise(bounds):
-        padded = [BEGIN] * (order - 1) + text.ids[first:last].tolist() + [END]
+        padded = [START] * (order - 1) + text.ids[first:last].tolist() + [END]
         found |= {tuple(padded[i : i + order]) for i in range(len(padded) - order + 1)}
     return found
 
@@ -100,10 +106,11 @@ def test_markov_words_are_drawn_as_often_as_they_follow() -> None:
     assert behind[5] / 20_000 == pytest.approx(0.25, abs=0.02)
 
 
-def test_a_generator_is_prepared_once() -> None:
-    source = corpus()
-    generator = Generator("lm3", source)
-    assert np.array_equal(generator.generate(100, 9).ids, generate("lm3", source, words=100, seed=9).ids)
+def test_a_generator_keeps_no_state_between_texts() -> None:
+    generator = Generator("lm3", corpus())
+    first = generator.generate(100, 9).ids
+    generator.generate(100, 10)
+    assert np.array_equal(generator.generate(100, 9).ids, first)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 4))
@@ -129,7 +136,7 @@ def test_a_model_without_an_end_makes_sentences_all_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "message"), [("lm9", 5, "no generator"), ("ws10", 5, "keywords"), ("pw5", 0, "no text")]
+    ("kind", "words", "message"), [("lm9", 5, "no generator"), ("ws10", 5, "keywords"), ("pw5", 0, "0 words")]
 )
 def test_what_cannot_be_made_is_refused(kind: str, words: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):
@@ -143,7 +150,7 @@ def test_a_source_without_words_is_refused() -> None:
 
 def test_keywords_are_single_tokens() -> None:
     data = np.frombuffer(" ".join(SPAM_KEYWORDS).encode(), np.uint8)
-    assert tokenize(data, np.array([0, data.size])).words(0) == list(SPAM_KEYWORDS)
+    assert words_of(tokenize(data, np.array([0, data.size])), 0) == list(SPAM_KEYWORDS)
 
 
 SENTENCES = (
@@ -158,17 +165,17 @@ SENTENCES = (
 @pytest.mark.parametrize("text", SENTENCES)
 def test_tokens_become_the_text_they_came_from(text: str) -> None:
     data = np.frombuffer(text.encode(), np.uint8)
-    assert detokenize(tokenize(data, np.array([0, data.size])).words(0)) == text
+    assert detokenize(words_of(tokenize(data, np.array([0, data.size])), 0)) == text
 
 
 def test_most_tokens_of_a_word_salad_are_found_again() -> None:
     data = np.frombuffer(" ".join(SENTENCES).encode(), np.uint8)
     found = tokenize(data, np.array([0, data.size]))
-    words = [word for number in range(found.sentences.size - 1) for word in found.words(number)]
+    words = [word for number in range(found.sentences.size - 1) for word in words_of(found, number)]
     random = np.random.Generator(np.random.PCG64(3))
     salad = [words[place] for place in random.integers(0, len(words), 2000)]
     again = np.frombuffer(detokenize(salad).encode(), np.uint8)
     tokens = tokenize(again, np.array([0, again.size]))
-    read = [word for number in range(tokens.sentences.size - 1) for word in tokens.words(number)]
+    read = [word for number in range(tokens.sentences.size - 1) for word in words_of(tokens, number)]
     kept = collections.Counter(read) & collections.Counter(salad)
     assert sum(kept.values()) >= 0.95 * len(salad)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from language_corpus import count_of
 from samehand.base.errors import SamehandError, UsageError
 from samehand.methods.language import container
 from samehand.methods.language.counting import count
-from samehand.methods.language.katz import KatzRule, discounts_of, train
+from samehand.methods.language.katz import discounts_of, train
 from samehand.methods.language.model import Model, ngram_bounds, ngram_places
 from samehand.methods.language.pruning import prune
 from samehand.methods.language.vocabulary import Vocabulary
@@ -31,7 +32,7 @@ def skewed(seed: int, number: int = 200) -> list[list[int]]:
 
 
 def model_of(sentences: list[list[int]], order: int, cutoffs: tuple[int, ...] = (1,)) -> Model:
-    return train(count([text_of(sentences)], vocabulary=VOCABULARY, order=order), KatzRule(cutoffs))
+    return train(count([text_of(sentences)], vocabulary=VOCABULARY, order=order), cutoffs)
 
 
 def largest_error_of_sums(model: Model) -> float:
@@ -69,7 +70,7 @@ def test_probabilities_after_each_history_sum_to_one(sentences, order, cutoffs):
 @pytest.mark.parametrize("order", [4, 5])
 def test_discounted_models_sum_to_one(order):
     model = model_of(skewed(order, 60), order, (1, 1, 1, 2, 2))
-    assert any(model.facts["discounts"])
+    assert any(model.metadata["discounts"])
     assert largest_error_of_sums(model) < 1e-5
     smaller = prune(model, 3e-3)
     assert len(smaller.trie) < len(model.trie)
@@ -111,7 +112,6 @@ def test_scores_are_those_of_backing_off_step_by_step(order):
     found = model.log_probabilities(*text_of(asked), order)
     assert np.allclose(found, wanted, atol=1e-5)
     assert model.matched_lengths(*text_of(asked), order).tolist() == lengths
-    assert model.perplexity(*text_of(asked), order) == pytest.approx(10 ** -np.mean(wanted), rel=1e-4)
 
 
 def test_long_texts_cross_blocks_without_a_seam():
@@ -134,8 +134,8 @@ def test_good_turing_by_hand():
         ((r + 1) * above / (here * r) - common) / (1 - common)
         for r, (here, above) in enumerate(itertools.pairwise([400, 160, 90, 60, 44, 34, 27, 22]), 1)
     ]
-    assert np.allclose(discounts_of(counts, 7), wanted)
-    assert discounts_of(np.array([5, 9], np.uint64), 7).size == 0
+    assert np.allclose(discounts_of(counts), wanted)
+    assert discounts_of(np.array([5, 9], np.uint64)).size == 0
 
 
 def plain_divergence(counts: dict[tuple[int, ...], int], tokens: int, ngram: tuple[int, ...]) -> float:
@@ -174,15 +174,13 @@ def test_relative_entropy_is_the_papers(order):
     assert model.counts(*text_of(asked), order).tolist() == seen
     assert ngram_places(text_of(asked)[1], order).tolist() == ends
     assert ngram_bounds(text_of(asked)[1], order)[-1] == len(ends)
-    assert (model.history_counts(*text_of(asked), order) > 0)[is_known].all()
 
 
 def test_counts_of_single_ngrams():
     model = model_of([[3, 4], [3, 4, 5]], 3)
-    assert model.count_of(["a", "b"]) == 2
-    assert model.count_of(["<s>", "a", "b"]) == 2
-    assert model.count_of(["b", "</s>"]) == 1
-    assert [model.count_of(words) for words in ([], ["x"], ["a", "x"], ["a", "b", "c", "a"])] == [0, 0, 0, 0]
+    assert [count_of(model, *words) for words in ("a", "ab", "abc", "ac", "x")] == [2, 2, 1, 0, 0]
+    assert model.counts(*text_of([[3, 4]]), 3).tolist() == [2, 1]  # <s> a b, a b </s>
+    assert model.counts(*text_of([[3, 0]]), 2).tolist() == [2, 0, 0]
 
 
 def test_cutoffs_and_pruning_keep_every_part_of_an_ngram():
@@ -197,7 +195,8 @@ def test_pruning_costs_little_perplexity():
     model = model_of(sentences, 4)
     smaller = prune(model, 1e-4)
     assert len(smaller.trie) < len(model.trie)
-    assert smaller.perplexity(*text_of(sentences)) < 1.3 * model.perplexity(*text_of(sentences))
+    logs = [found.log_probabilities(*text_of(sentences)).mean() for found in (smaller, model)]
+    assert logs[1] - math.log10(1.3) < logs[0] < logs[1]
 
 
 def test_nothing_to_train_on_is_said():
@@ -216,7 +215,6 @@ def test_orders_and_offsets_are_checked():
     with pytest.raises(UsageError, match="offsets"):
         model.log_probabilities(np.array([3], np.int32), np.array([0, 5]))
     assert model.log_probabilities(*text_of([])).size == 0
-    assert math.isnan(model.perplexity(*text_of([])))
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -224,14 +222,13 @@ def test_orders_and_offsets_are_checked():
 def test_a_file_gives_the_model_back(order, compact, tmp_path):
     model = model_of(skewed(11), order)
     model.save(tmp_path / "x.lm", compact=compact)
-    container.verify(tmp_path / "x.lm")
     again = Model.open(tmp_path / "x.lm")
     asked = text_of(random_sentences(12, 5, 50))
     off = np.abs(again.log_probabilities(*asked) - model.log_probabilities(*asked)).max()
     assert off == 0 if not compact else off < 0.05
     assert again.vocabulary.words == model.vocabulary.words
     assert np.array_equal(again.node_counts, model.node_counts)
-    assert again.facts["tokens"] == model.facts["tokens"]
+    assert again.metadata["tokens"] == model.metadata["tokens"]
     if order > 1:
         penalties, known = again.relative_entropy(*asked, order)
         wanted, is_known = model.relative_entropy(*asked, order)
@@ -248,7 +245,7 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(tmp_path):
         with pytest.raises(SamehandError):
             Model.open(path)
     path.write_bytes(b"PK\x03\x04" + whole[4:])
-    with pytest.raises(SamehandError, match="no model"):
+    with pytest.raises(SamehandError, match="not a language model"):
         Model.open(path)
     with pytest.raises(SamehandError, match="cannot be read"):
         Model.open(tmp_path / "absent.lm")
@@ -274,9 +271,6 @@ def test_a_damaged_file_is_refused_or_gives_numbers(compact, tmp_path):
         except SamehandError:
             refused += 1
     assert refused
-    path.write_bytes(whole[:-64] + bytes(64))
-    with pytest.raises(SamehandError):
-        container.verify(path)
 
 
 def with_header(whole: bytes, change) -> bytes:
@@ -325,4 +319,4 @@ def test_counts_in_a_model_are_those_counted():
     counts = count([text_of(sentences)], vocabulary=VOCABULARY, order=3)
     model = train(counts)
     assert model.tokens == counts.tokens
-    assert as_dict(counts)[1,] == model.count_of(["<s>"])
+    assert as_dict(counts)[1,] == model.node_counts[1]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from language_corpus import words_of
 from samehand.base.errors import UsageError
 from samehand.methods.language.tokens import Tokens, tokenize
 
@@ -34,7 +35,7 @@ def read(*texts: str) -> Tokens:
 
 def sentences(text: str) -> list[str]:
     found = read(text)
-    return [" ".join(found.words(number)) for number in range(found.sentences.size - 1)]
+    return [" ".join(words_of(found, number)) for number in range(found.sentences.size - 1)]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_texts_do_not_run_into_each_other() -> None:
 def test_bytes_that_are_no_text_are_blanks() -> None:
     data = np.frombuffer(b"ab\xffcd \xc3 e\xe4\xb8f", np.uint8)
     found = tokenize(data, np.array([0, data.size]))
-    assert found.words(0) == ["ab", "cd", "e", "f"]
+    assert words_of(found, 0) == ["ab", "cd", "e", "f"]
 
 
 @pytest.mark.parametrize("piece", [b"a", b"ab ", b".", b"a.", b"?! ", b"\n", b"a\n\n", b"\xff", b'."', b"a'", b"a://"])

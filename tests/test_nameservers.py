@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from samehand.demo import DemoFiles
 
 from samehand.base.errors import InputError
-from samehand.cli.demo import DemoFiles
-from samehand.methods.sites.nameservers import NameServers, clean_name, files, provider_of, read_nameservers, zone
+from samehand.methods.sites.nameservers import NameServers, canonical_name, files, provider_of, read_nameservers, zone
 from samehand.methods.sites.nameservers.pairs import Taker
 
 EXPECTED = [("example.com", "ns1.park.net"), ("example.com", "ns2.park.net"), ("other.org", "a.host.co.uk")]
@@ -326,10 +326,10 @@ def test_a_reply_speaks_for_no_other_domain(read: Callable[..., NameServers]) ->
 
 
 def test_clean_name() -> None:
-    assert clean_name("WWW.Example.COM.") == ("www.example.com", "")
-    assert clean_name("_dmarc.a_b.example") == ("_dmarc.a_b.example", "")
-    assert clean_name("m\u00fcnchen.de") == ("xn--mnchen-3ya.de", "")
-    assert clean_name(".".join(["a" * 49] * 5) + ".abc") == (".".join(["a" * 49] * 5) + ".abc", "")
+    assert canonical_name("WWW.Example.COM.") == ("www.example.com", "")
+    assert canonical_name("_dmarc.a_b.example") == ("_dmarc.a_b.example", "")
+    assert canonical_name("m\u00fcnchen.de") == ("xn--mnchen-3ya.de", "")
+    assert canonical_name(".".join(["a" * 49] * 5) + ".abc") == (".".join(["a" * 49] * 5) + ".abc", "")
     for bad in (
         "a..b",
         ".a",
@@ -345,17 +345,17 @@ def test_clean_name() -> None:
         "$a",
         "@",
     ):
-        assert clean_name(bad) == ("", "bad_name"), bad
-    assert clean_name("") == clean_name(".") == ("", "no_name")
-    assert clean_name("127.0.0.1") == ("", "address")
+        assert canonical_name(bad) == ("", "bad_name"), bad
+    assert canonical_name("") == canonical_name(".") == ("", "no_name")
+    assert canonical_name("127.0.0.1") == ("", "address")
 
 
 @given(st.text(max_size=30) | st.text(alphabet="ab-._\u00fc\u3002A ", max_size=12))
 def test_a_clean_name_stays_as_it_is(text: str) -> None:
-    name, reason = clean_name(text)
+    name, reason = canonical_name(text)
     assert bool(name) != bool(reason)
     if name:
-        assert clean_name(name) == (name, "")
+        assert canonical_name(name) == (name, "")
         assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 

@@ -9,27 +9,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from samehand.demo import DemoFiles
 from samehand.methods.sites.signal import STORED_SCHEMA, StructureStage
 
 import samehand
 from dns_server import dns_server
-from runs import copy_of, kinds_of, tables
 from samehand.base.errors import InputError, RunError, UsageError
 from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
-from samehand.cli.demo import DemoFiles
+from samehand.exports.blocklists import to_domains
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites import judge as parked
-from samehand.methods.sites.judge import Parked, judge_run, judged_providers, label_sites, save_labels
-from samehand.methods.sites.providers import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA
+from samehand.methods.sites.judge import Parked, judge_run
+from samehand.methods.sites.labels import label_sites, save_labels
 from samehand.methods.sites.tags import TagSequences, tag_sequences
+from samehand.methods.sites.verdicts import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA, VERDICT_ORDER
 
 PARKING = {"parkwell.example", "lotside.test"}
 
 
 @pytest.fixture(scope="module")
-def run(demo_run: samehand.Run, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
-    return copy_of(demo_run, tmp_path_factory.mktemp("parked") / "run")
+def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    out = tmp_path_factory.mktemp("parked") / "run"
+    return samehand.scan(str(demo.crawl), out, workers=1, signals=("style", "sites"))
 
 
 @pytest.fixture(scope="module")
@@ -37,48 +39,55 @@ def found(demo: DemoFiles, run: samehand.Run) -> Parked:
     return judge_run(run.folder.path, nameservers=[demo.nameservers])
 
 
-def test_parked_sites_of_the_demo_are_spam_and_honest_ones_are_not(demo: DemoFiles, found: Parked) -> None:
-    kinds, verdicts = kinds_of(demo, "domain"), defaultdict(Counter)
+def kinds_of(demo: DemoFiles) -> dict[str, str]:
+    with demo.truth.open(newline="") as handle:
+        return {row["domain"]: row["kind"] for row in csv.DictReader(handle)}
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    found = [*(folder / "providers").rglob("*.parquet"), *(folder / "structure").rglob("*.parquet")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(found)}
+
+
+def test_parked_sites_of_the_demo_are_parked_and_honest_ones_are_not(demo: DemoFiles, found: Parked) -> None:
+    kinds, verdicts = kinds_of(demo), defaultdict(Counter)
     for row in found.verdicts.sites.to_pylist():
-        verdicts[kinds[row["domain"]]][row["verdict"]] += 1
-    assert set(verdicts["parked"]) == {"spam"}
+        verdicts[kinds[row["site"]]][row["verdict"]] += 1
+    assert set(verdicts["parked"]) == {"parked"}
     for honest in ("honest", "forum", "copy", "mirror"):
-        assert verdicts[honest]["spam"] == 0
+        assert verdicts[honest]["parked"] == 0
 
 
-def test_both_parking_providers_of_the_demo_are_spam_and_no_other(found: Parked) -> None:
+def test_both_parking_providers_of_the_demo_are_parked_and_no_other(found: Parked) -> None:
     rows = {row["provider"]: row for row in found.verdicts.providers.to_pylist()}
-    assert {name for name, row in rows.items() if row["verdict"] == "spam"} == PARKING
+    assert {name for name, row in rows.items() if row["verdict"] == "parked"} == PARKING
     assert rows["lotside.test"]["nameservers"] == ["ns1.lotside.test", "ns2.lotside.test"]
     assert rows["lotside.test"]["calls_d"] > 0
-    assert Counter(row["verdict"] for row in rows.values()) == found.facts["providers"]
+    assert Counter(row["verdict"] for row in rows.values()) == found.counts["providers"]
 
 
-def test_tables_stand_in_the_run_with_their_schemas_spam_first(run: samehand.Run, found: Parked) -> None:
+def test_tables_stand_in_the_run_with_their_schemas_parked_first(run: samehand.Run, found: Parked) -> None:
     schemas = {parked.SITES: SITE_SCHEMA, parked.SITE_CLUSTERS: CLUSTER_SCHEMA, parked.PROVIDERS: PROVIDER_SCHEMA}
     for name, schema in schemas.items():
         table = pq.read_table(run.folder.path / name)
         assert table.schema.names == schema.names
         verdicts = table.column("verdict").to_pylist()
-        assert verdicts == sorted(verdicts, key=parked.VERDICT_ORDER.index)
+        assert verdicts == sorted(verdicts, key=VERDICT_ORDER.index)
     sizes = [row["sites"] for row in found.verdicts.providers.to_pylist() if row["verdict"] == "ok"]
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_the_style_clusters_judge_the_same_sites(demo: DemoFiles, found: Parked) -> None:
-    kinds = kinds_of(demo, "domain")
-    rows = [row for row in found.verdicts.sites.to_pylist() if kinds[row["domain"]] == "parked"]
-    assert {row["style_verdict"] for row in rows} <= {"spam", "ok"}
-    assert sum(row["style_verdict"] == "spam" for row in rows) > len(rows) / 2
+    kinds = kinds_of(demo)
+    rows = [row for row in found.verdicts.sites.to_pylist() if kinds[row["site"]] == "parked"]
+    assert {row["style_verdict"] for row in rows} <= {"parked", "ok"}
+    assert sum(row["style_verdict"] == "parked" for row in rows) > len(rows) / 2
 
 
-def test_a_run_without_the_signal_gets_it(
-    demo: DemoFiles, style_run: samehand.Run, run: samehand.Run, found: Parked, tmp_path: Path
-) -> None:
-    copy_of(style_run, tmp_path / "run")
+def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Parked, tmp_path: Path) -> None:
+    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     judge_run(tmp_path / "run", nameservers=[demo.nameservers])
-    rooms = ("providers", "structure")
-    assert tables(tmp_path / "run", *rooms) == tables(run.folder.path, *rooms)
+    assert tables(tmp_path / "run") == tables(run.folder.path)
 
 
 def test_nothing_is_judged_twice_and_name_servers_are_remembered(
@@ -89,37 +98,31 @@ def test_nothing_is_judged_twice_and_name_servers_are_remembered(
         again = judge_run(run.folder.path)
     assert again.servers is None
     assert again.verdicts.sites.equals(found.verdicts.sites)
-    assert again.facts == found.facts
+    assert again.counts == found.counts
 
 
-def test_other_settings_and_lost_tables_are_judged_anew(
-    demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path
-) -> None:
-    run = copy_of(demo_run, tmp_path / "run")
+def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     first = judge_run(run.folder.path, nameservers=[demo.nameservers])
     strict = judge_run(run.folder.path, settings=Settings(max_mean_distance=0.001))
-    assert strict.facts["sites"]["spam"] < first.facts["sites"]["spam"]
+    assert strict.counts["sites"]["parked"] < first.counts["sites"]["parked"]
     (run.folder.path / parked.SITES).unlink()
     last = judge_run(run.folder.path)
     assert last.verdicts.sites.equals(first.verdicts.sites)
 
 
-def test_without_name_servers_sites_are_judged_in_a_pool(
-    demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path
-) -> None:
-    run = copy_of(demo_run, tmp_path / "run")
+def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     found = judge_run(run.folder.path)
-    kinds = kinds_of(demo, "domain")
-    said = {row["domain"]: row["verdict"] for row in found.verdicts.sites.to_pylist()}
-    assert {said[domain] for domain, kind in kinds.items() if kind == "parked" and domain in said} == {"spam"}
-    assert sum(found.facts["providers"].values()) == 0
-    assert found.facts["without_servers"] == len(said)
+    kinds = kinds_of(demo)
+    said = {row["site"]: row["verdict"] for row in found.verdicts.sites.to_pylist()}
+    assert {said[site] for site, kind in kinds.items() if kind == "parked" and site in said} == {"parked"}
+    assert sum(found.counts["providers"].values()) == 0
+    assert found.counts["without_servers"] == len(said)
 
 
-def test_dns_is_asked_for_what_no_file_knows_and_only_once(
-    demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path
-) -> None:
-    run = copy_of(demo_run, tmp_path / "run")
+def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     with demo.nameservers.open(newline="") as handle:
         pairs = [(row["domain"], row["ns"]) for row in csv.DictReader(handle)]
     plan: dict[str, list[str]] = defaultdict(list)
@@ -146,7 +149,8 @@ def test_dns_is_asked_for_what_no_file_knows_and_only_once(
     assert found.servers.outcomes == {"ok": len(asked)}
     lines = (run.folder.path / parked.DNS_CACHE).read_text().splitlines()
     assert sorted(json.loads(line)["domain"] for line in lines) == asked
-    assert {one.provider for one in judged_providers(found.verdicts) if one.verdict == "spam"} == PARKING
+    providers = found.verdicts.providers.to_pylist()
+    assert {row["provider"] for row in providers if row["verdict"] == "parked"} == PARKING
 
 
 def test_what_failed_is_asked_again_only_with_retry(tmp_path: Path) -> None:
@@ -159,7 +163,7 @@ def test_what_failed_is_asked_again_only_with_retry(tmp_path: Path) -> None:
         still = judge_run(run.folder.path, settings=settings, resolve=True)
         found = judge_run(run.folder.path, settings=settings, retry=True)
         assert server.asked() == ["a.com"] * 2
-    assert still.facts["without_servers"] == 1
+    assert still.counts["without_servers"] == 1
     assert found.verdicts.sites.column("provider").to_pylist() == ["park.net"]
 
 
@@ -175,12 +179,28 @@ def test_what_cannot_be_judged_is_refused(demo: DemoFiles, run: samehand.Run, tm
         judge_run(mail.folder.path)
 
 
+def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(tmp_path: Path) -> None:
+    page = "<title>{0}</title><h1>{0}</h1><p>Related searches</p><a href='http://click.test/?{0}'>loans</a>"
+    urls = [f"http://park{n}.github.io/" for n in range(6)]
+    rows = [{"url": url, "html": page.format(url.split("/")[2])} for url in urls]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "ns.csv").write_text("domain,ns\ngithub.io,ns1.park.net\npark3.github.io,ns.other.net\n")
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
+    found = judge_run(run.folder.path, nameservers=[tmp_path / "ns.csv"])
+    sites = found.verdicts.sites.to_pylist()
+    assert [row["site"] for row in sites] == [f"park{n}.github.io" for n in range(6)]
+    assert {(row["provider"], row["verdict"]) for row in sites} == {("park.net", "parked")}
+    assert [row["title"] for row in sites] == [row["site"] for row in sites]
+    listed = to_domains(found.verdicts)
+    assert listed.text.split() == [row["site"] for row in sites]
+
+
 def test_pages_without_a_host_are_no_sites(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "", "html": "<html><p>x</p>"}) + "\n")
     run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
     found = judge_run(run.folder.path)
     assert found.verdicts.sites.num_rows == 0
-    assert sum(found.facts["sites"].values()) == 0
+    assert sum(found.counts["sites"].values()) == 0
 
 
 def test_the_stage_keeps_tags_figures_and_limits() -> None:
@@ -206,20 +226,21 @@ def test_mail_has_rows_without_structure() -> None:
 
 
 def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Parked) -> None:
-    kinds = kinds_of(demo, "domain")
+    kinds = kinds_of(demo)
     sites = label_sites(run.folder, seed=3)
-    domains = {row["page_id"]: row["domain"] for row in found.verdicts.sites.to_pylist()}
+    names = {row["page_id"]: row["site"] for row in found.verdicts.sites.to_pylist()}
     while question := sites.labelling.ask():
-        sites.labelling.answer(question.page_id, "bad" if kinds[domains[question.page_id]] == "parked" else "good")
+        sites.labelling.answer(question.page_id, "bad" if kinds[names[question.page_id]] == "parked" else "good")
     counts = sites.labelling.counts()
     assert counts.open == 0
     assert counts.looks < counts.pages
     labels = pq.read_table(save_labels(run.folder, sites.labelling)).to_pylist()
-    wrong = [row for row in labels if (kinds[row["domain"]] == "parked") != (row["label"] == "bad")]
+    wrong = [row for row in labels if (kinds[row["site"]] == "parked") != (row["label"] == "bad")]
     assert wrong == []
     assert {row["how"] for row in labels} >= {"asked", "group"}
 
 
-def test_labels_need_verdicts(demo_run: samehand.Run) -> None:
+def test_labels_need_verdicts(demo: DemoFiles, tmp_path: Path) -> None:
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     with pytest.raises(RunError, match="samehand parked"):
-        label_sites(demo_run.folder, seed=0)
+        label_sites(run.folder, seed=0)

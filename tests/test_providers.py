@@ -1,27 +1,28 @@
-"""Verdicts: what makes a cluster, a site and a provider spam, and what must not."""
+"""Verdicts: what makes a cluster, a site and a provider parked, and what must not."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from samehand.base.errors import SettingsError
+from samehand.base.page import Page, pages_to_batch
+from samehand.base.settings import Settings
 from samehand.html import parse_pages
+from samehand.methods.home_pages import INDEX, INSIDE, ROOT, home_page, home_pages, path_kind
 from samehand.methods.sites.features import Features, page_features
-from samehand.methods.sites.home import home_page, home_pages
-from samehand.methods.sites.providers import (
+from samehand.methods.sites.providers import Rules, judge
+from samehand.methods.sites.tags import tag_sequences
+from samehand.methods.sites.verdicts import (
     CLUSTER_SCHEMA,
     NO_PROVIDER,
     OK,
+    PARKED,
     POOL,
     PROVIDER_SCHEMA,
     SITE_SCHEMA,
-    SPAM,
     UNKNOWN,
-    Rules,
     Verdicts,
-    judge,
 )
-from samehand.methods.sites.tags import tag_sequences
 
 WORDS = [f"{a}{b}{c}o" for a in "bdfgklmnprstvz" for b in "aeiou" for c in "lmnrst"]
 Site = tuple[str, tuple[str, ...], str]
@@ -61,12 +62,12 @@ def judged(sites: list[Site], rules: Rules | None = None, **more: object) -> Ver
     found = parse_pages(data, offsets)
     ids = pa.array(range(100, 100 + len(sites)), pa.int64())
     names = pa.array([name for name, _, _ in sites])
-    columns = ["page_id", "url_host_name", "url_host_registered_domain", "fetch_status"]
+    columns = ["page_id", "url_host_name", "url_host_private_domain", "fetch_status"]
     pages = pa.table([ids, names, names, pa.array([200] * len(sites), pa.int16())], names=columns)
-    features = Features(page_features(pages, found, data=data, offsets=offsets))
+    features = Features(pa.Table.from_batches([page_features(pages, found, data=data, offsets=offsets)]))
     table = pa.table(
         {
-            "domain": names,
+            "site": names,
             "page_id": ids,
             "url": [f"http://{name}/" for name, _, _ in sites],
             "providers": pa.array([list(providers) for _, providers, _ in sites], pa.list_(pa.string())),
@@ -76,7 +77,7 @@ def judged(sites: list[Site], rules: Rules | None = None, **more: object) -> Ver
 
 
 def verdicts(found: Verdicts) -> dict[str, str]:
-    return {row["domain"]: row["verdict"] for row in found.sites.to_pylist()}
+    return {row["site"]: row["verdict"] for row in found.sites.to_pylist()}
 
 
 def provider(found: Verdicts, name: str) -> dict[str, object]:
@@ -89,13 +90,13 @@ HOSTED = [themed(n, "host.test") for n in range(10)] + [unlike(n, "host.test") f
 
 def test_a_parking_provider_and_a_hoster_are_told_apart() -> None:
     found = judged(MIXED + HOSTED, nameservers={"park.test": ["ns2.park.test", "ns1.park.test"]})
-    for domain, verdict in verdicts(found).items():
-        assert verdict == (SPAM if domain.startswith("parked") else OK), domain
+    for site, verdict in verdicts(found).items():
+        assert verdict == (PARKED if site.startswith("parked") else OK), site
     park, host = provider(found, "park.test"), provider(found, "host.test")
-    assert (park["verdict"], park["sites"], park["spam_sites"], park["ok_sites"]) == (SPAM, 15, 12, 3)
+    assert (park["verdict"], park["sites"], park["parked_sites"], park["ok_sites"]) == (PARKED, 15, 12, 3)
     assert park["nameservers"] == ["ns1.park.test", "ns2.park.test"]
     assert host["verdict"] == OK
-    assert park["spam_share"] == 12 / 15
+    assert park["parked_share"] == 12 / 15
     assert found.sites.schema == SITE_SCHEMA
     assert found.clusters.schema == CLUSTER_SCHEMA
     assert found.providers.schema == PROVIDER_SCHEMA
@@ -103,26 +104,34 @@ def test_a_parking_provider_and_a_hoster_are_told_apart() -> None:
 
 def test_every_verdict_has_its_figures() -> None:
     found = judged(MIXED)
-    clusters = {row["cluster_id"]: row for row in found.clusters.to_pylist()}
+    clusters = {row["site_cluster_id"]: row for row in found.clusters.to_pylist()}
     for row in found.sites.to_pylist():
-        cluster = clusters[row["cluster_id"]]
+        cluster = clusters[row["site_cluster_id"]]
         assert row["reason"] == cluster["reason"]
         assert row["distance"] <= cluster["radius"]
-    spam = next(row for row in clusters.values() if row["verdict"] == SPAM)
-    assert spam["cluster_id"] == 100
-    assert f"{spam['points']:.1f} points" in spam["reason"]
+    parked = next(row for row in clusters.values() if row["verdict"] == PARKED)
+    assert parked["site_cluster_id"] == 100
+    assert parked["score"] >= Rules().min_score
+    assert parked["reason"] == (
+        "12 sites with nearly the same page structure: 12 of 12 have no title of their own, 12 of 12 lead to the same"
+        " places, a typical one has no prose of its own"
+    )
+    assert {row["reason"] for row in clusters.values() if row["sites"] == 1} == {"no other site has a similar page"}
     assert sum(row["sites"] for row in clusters.values()) == len(MIXED)
 
 
-def test_the_papers_rule_takes_a_theme_for_spam() -> None:
+def test_the_papers_rule_takes_a_theme_for_parked() -> None:
     found = judged([themed(n, "host.test") for n in range(10)], Rules.paper())
-    assert set(verdicts(found).values()) == {SPAM}
-    assert provider(found, "host.test")["verdict"] == SPAM
+    assert set(verdicts(found).values()) == {PARKED}
+    assert {row["reason"] for row in found.clusters.to_pylist()} == {
+        "10 sites at a mean distance of 0.00 from the centre, below 0.25"
+    }
+    assert provider(found, "host.test")["verdict"] == PARKED
 
 
-def test_the_papers_rule_calls_a_lone_site_spam_and_ours_does_not() -> None:
+def test_the_papers_rule_calls_a_lone_site_parked_and_ours_does_not() -> None:
     sites = [unlike(n, "host.test") for n in range(6)]
-    assert set(verdicts(judged(sites, Rules.paper())).values()) == {SPAM}
+    assert set(verdicts(judged(sites, Rules.paper())).values()) == {PARKED}
     assert set(verdicts(judged(sites)).values()) == {OK}
 
 
@@ -133,7 +142,7 @@ def test_the_number_of_clusters_does_not_matter(k: int) -> None:
 
 def test_a_few_parked_pages_at_a_hoster_are_found() -> None:
     found = judged(HOSTED + [parked(n, "host.test") for n in range(4)])
-    assert {domain for domain, verdict in verdicts(found).items() if verdict == SPAM} == {
+    assert {site for site, verdict in verdicts(found).items() if verdict == PARKED} == {
         f"parked{n}.example" for n in range(4)
     }
     assert provider(found, "host.test")["verdict"] == OK
@@ -143,33 +152,70 @@ def test_a_lone_parked_page_is_known_by_a_cluster_elsewhere() -> None:
     lone = parked(77, "host.test")
     assert verdicts(judged([*HOSTED, lone]))["parked77.example"] == OK
     found = judged([*MIXED, *HOSTED, lone])
-    assert verdicts(found)["parked77.example"] == SPAM
-    reason = next(row["reason"] for row in found.sites.to_pylist() if row["domain"] == "parked77.example")
-    assert reason.startswith("at distance")
+    assert verdicts(found)["parked77.example"] == PARKED
+    reason = next(row["reason"] for row in found.sites.to_pylist() if row["site"] == "parked77.example")
+    assert reason.startswith("the page resembles 12 parked sites: 12 of 12 have no title of their own, ")
 
 
-def test_plain_pages_are_reported_apart_and_condemn_nobody() -> None:
+def test_every_verdict_of_ok_has_its_reason() -> None:
+    theme = [themed(n, "host.test") for n in range(10)]
+    assert {row["reason"] for row in judged(theme).sites.to_pylist()} == {
+        "10 sites with a similar page structure have too little else in common: 0 of 10 show mostly the same text,"
+        " 0 of 10 have no title of their own, 0 of 10 lead to the same places, a typical one has 117 words of prose of"
+        " its own"
+    }
+    about = "We repair all that drips and leaks in the town of Pisa"
+    copies: list[Site] = [
+        (f"name{n}x{n}.example", (), f"<title>Rossi plumbing</title><p>{about}</p><a href=/mail>mail</a>")
+        for n in range(5)
+    ]
+    assert {row["reason"].partition(":")[0] for row in judged(copies).sites.to_pylist()} == {
+        "5 sites with a similar page belong to 1 owner"
+    }
+    pair = [row["reason"] for row in judged(theme[:2]).sites.to_pylist()]
+    assert pair == ["only 2 sites have a similar page: 3 are needed to judge them together"] * 2
+
+
+def test_a_site_with_something_to_say_is_not_parked_with_its_cluster() -> None:
+    name, providers, content = parked(40, "park.test")
+    blog = content.replace(f"<title>{name}</title>", "<title>Anna bakes bread</title>")
+    blog = blog.replace("Buy this one", text(9, 300))
+    found = judged([*MIXED, (name, providers, blog)])
+    row = next(row for row in found.sites.to_pylist() if row["site"] == name)
+    assert row["verdict"] == OK
+    assert row["reason"].startswith("the page has a title and ")
+    assert row["reason"].endswith(" words of prose of its own, unlike 12 sites that look like it")
+
+
+def test_placeholders_are_reported_apart_and_condemn_nobody() -> None:
     pages = ["<html></html>", "<h1>It works!</h1>", "<title>404 Not Found</title><h1>Not Found</h1>"]
-    sites: list[Site] = [(f"plain{n}.example", ("host.test",), pages[n % 3]) for n in range(30)]
+    sites: list[Site] = [(f"empty{n}.example", ("host.test",), pages[n % 3]) for n in range(30)]
     found = judged([*sites, *(parked(n, "host.test") for n in range(4))])
-    plain = [row for row in found.sites.to_pylist() if row["plain"]]
-    assert len(plain) == 30
-    assert {row["plain"] for row in plain} == {"near empty", "default page", "http error"}
-    assert {(row["verdict"], row["cluster_id"]) for row in plain} == {(UNKNOWN, None)}
+    placeholders = [row for row in found.sites.to_pylist() if row["placeholder_kind"]]
+    assert len(placeholders) == 30
+    assert {(row["placeholder_kind"], row["reason"]) for row in placeholders} == {
+        ("near empty", "the page is nearly empty"),
+        ("default page", "the page is the default page of a server or hosting panel"),
+        ("http error", "the page is an HTTP error"),
+    }
+    assert {(row["verdict"], row["site_cluster_id"]) for row in placeholders} == {(UNKNOWN, None)}
     row = provider(found, "host.test")
-    assert (row["verdict"], row["plain_sites"], row["spam_sites"]) == (OK, 30, 4)
+    assert (row["verdict"], row["placeholder_sites"], row["parked_sites"]) == (OK, 30, 4)
+    assert row["reason"] == "4 of 24 sites are parked"
 
 
 def test_only_errors_leave_the_verdict_to_the_others() -> None:
     error = "<title>404 Not Found</title><h1>Not Found</h1>"
-    sites: list[Site] = [(f"plain{n}.example", ("park.test",), error) for n in range(30)]
-    assert provider(judged([*sites, *MIXED]), "park.test")["verdict"] == SPAM
-    assert provider(judged(sites), "park.test")["verdict"] == UNKNOWN
+    sites: list[Site] = [(f"error{n}.example", ("park.test",), error) for n in range(30)]
+    assert provider(judged([*sites, *MIXED]), "park.test")["verdict"] == PARKED
+    alone = provider(judged(sites), "park.test")
+    assert alone["verdict"] == UNKNOWN
+    assert alone["reason"] == "too few sites to judge the provider: 0 of 5, HTTP errors not counted"
 
 
 def test_small_providers_have_no_verdict_but_their_sites_have() -> None:
     found = judged([parked(n, f"own{n}.test") for n in range(6)])
-    assert set(verdicts(found).values()) == {SPAM}
+    assert set(verdicts(found).values()) == {PARKED}
     assert {row["verdict"] for row in found.providers.to_pylist()} == {UNKNOWN}
     assert {row["provider"] for row in found.clusters.to_pylist()} == {POOL}
 
@@ -180,9 +226,9 @@ def test_clusters_are_named_after_their_smallest_page() -> None:
     members: dict[tuple[str, int], list[int]] = {}
     for row in found.sites.to_pylist():
         home = row["provider"] if row["provider"] in ("park.test", "host.test") else POOL
-        members.setdefault((home, row["cluster_id"]), []).append(row["page_id"])
+        members.setdefault((home, row["site_cluster_id"]), []).append(row["page_id"])
     assert all(cluster == min(ids) for (_, cluster), ids in members.items())
-    assert {(row["provider"], row["cluster_id"]) for row in found.clusters.to_pylist()} == set(members)
+    assert {(row["provider"], row["site_cluster_id"]) for row in found.clusters.to_pylist()} == set(members)
 
 
 def test_sites_are_judged_without_any_name_servers() -> None:
@@ -208,9 +254,20 @@ def test_the_order_of_rows_and_the_threads_change_nothing() -> None:
     assert verdicts(judged(sites[::-1])) == verdicts(one)
 
 
-def test_the_rival_is_judged_in_the_same_table() -> None:
+def all_calls(found: Verdicts) -> int:
+    rows = found.providers.to_pylist()
+    return sum(int(row[f"calls_{name}"]) for row in rows for name in ("r", "f", "b", "d", "skipped"))
+
+
+def test_the_calls_of_all_clusterings_are_counted() -> None:
+    """The sites of a provider that are not alike are clustered again, and those calls count too."""
+    once, again = (all_calls(judged(HOSTED, Rules(k=4, rounds=rounds))) for rounds in (1, 6))
+    assert 0 < once < again
+
+
+def test_the_method_of_style_is_judged_in_the_same_table() -> None:
     found = judged(MIXED, style_clusters=np.array([7] * 5 + [8] * 2 + [-1] * 8))
-    assert [row["style_verdict"] for row in found.sites.to_pylist()] == [SPAM] * 5 + [OK] * 10
+    assert [row["style_verdict"] for row in found.sites.to_pylist()] == [PARKED] * 5 + [OK] * 10
     assert {row["style_verdict"] for row in judged(MIXED).sites.to_pylist()} == {""}
 
 
@@ -219,10 +276,12 @@ def test_no_sites_no_verdicts() -> None:
     assert (found.sites.num_rows, found.clusters.num_rows, found.providers.num_rows) == (0, 0, 0)
 
 
-@pytest.mark.parametrize("wrong", [{"delta": 0.0}, {"delta": 1.5}, {"k": 0}, {"min_sites": 0}, {"rounds": 0}])
-def test_rules_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"max_mean_distance": 0.0}, {"max_mean_distance": 1.5}, {"clusters_per_provider": 0}, {"min_sites": 0}]
+)
+def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=next(iter(wrong))):
-        Rules(**wrong)  # type: ignore[arg-type]
+        Settings(**wrong)  # type: ignore[arg-type]
 
 
 def chosen(*pages: tuple[str, int | None]) -> str:
@@ -240,17 +299,40 @@ def test_the_home_page_is_the_shortest_way_in() -> None:
     assert chosen(("http://a.test/?p=2", 200), ("http://a.test/", 200)) == "http://a.test/"
 
 
-def test_each_domain_has_one_home_page() -> None:
+@pytest.mark.parametrize("path", ["", "/", "/index.html", "/Index.PHP", "/default.aspx", "/home/", "/welcome.htm"])
+def test_paths_of_home_pages(path: str) -> None:
+    assert path_kind(path) == (ROOT if len(path) < 2 else INDEX)
+
+
+@pytest.mark.parametrize("path", ["/about", "/index/2", "/blog/index.html", "/homes.html", "//"])
+def test_paths_of_other_pages(path: str) -> None:
+    assert path_kind(path) == INSIDE
+
+
+def test_sites_are_private_domains_and_keep_their_registered_domain() -> None:
+    names = ["a.github.io/", "b.github.io/x", "www.shop.co.uk/", "github.io/", "b.github.io/"]
+    pages = pages_to_batch([Page(f"http://{name}", b"", "x", n) for n, name in enumerate(names)], 0)
+    found = home_pages(pa.Table.from_batches([pages]))
+    assert found.select(["site", "page_id", "url_host_registered_domain"]).to_pylist() == [
+        {"site": "a.github.io", "page_id": 0, "url_host_registered_domain": "github.io"},
+        {"site": "shop.co.uk", "page_id": 2, "url_host_registered_domain": "shop.co.uk"},
+        {"site": "github.io", "page_id": 3, "url_host_registered_domain": "github.io"},
+        {"site": "b.github.io", "page_id": 4, "url_host_registered_domain": "github.io"},
+    ]
+
+
+def test_each_site_has_one_home_page() -> None:
     pages = pa.table(
         {
             "page_id": pa.array([5, 6, 7, 8], pa.int64()),
             "url": ["http://b.test/x", "http://b.test/", "http://[::1", "http://1.2.3.4/"],
             "url_host_name": ["b.test", "b.test", None, "1.2.3.4"],
             "url_host_registered_domain": ["b.test", "b.test", None, None],
+            "url_host_private_domain": ["b.test", "b.test", None, None],
             "fetch_status": pa.array([200, 200, None, 200], pa.int16()),
         }
     )
     found = home_pages(pages)
-    assert found.column("domain").to_pylist() == ["b.test", "1.2.3.4"]
+    assert found.column("site").to_pylist() == ["b.test", "1.2.3.4"]
     assert found.column("page_id").to_pylist() == [6, 8]
-    assert found.column("row").to_pylist() == [1, 3]
+    assert found.column("url").to_pylist() == ["http://b.test/", "http://1.2.3.4/"]

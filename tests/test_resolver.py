@@ -1,6 +1,7 @@
 """Live DNS against servers on loopback: outcomes, several at once, the rate, TCP, and going on after a kill."""
 
 import asyncio
+import dataclasses
 import itertools
 import json
 import shutil
@@ -17,12 +18,12 @@ from typing import Any
 import pytest
 
 from samehand.base.errors import RunWriteError, SettingsError, UsageError
+from samehand.base.settings import Settings
 from samehand.methods.sites.nameservers import dns as resolver
 from samehand.methods.sites.nameservers.dns import (
     Outcome,
     Resolver,
     ResolveResult,
-    ResolveRule,
     TokenBucket,
     resolve_nameservers,
 )
@@ -31,8 +32,8 @@ pytest.importorskip("dns.asyncquery", reason="dnspython is not installed: pip in
 
 from dns_server import BIG, DnsServer, dns_server
 
-FAST = ResolveRule(rate=10_000, timeout=10, tries=2)
-HASTY = ResolveRule(rate=10_000, timeout=0.1, tries=2)
+FAST = Settings(dns_rate=10_000, dns_timeout=10, dns_tries=2)
+HASTY = Settings(dns_rate=10_000, dns_timeout=0.1, dns_tries=2)
 
 
 @pytest.fixture
@@ -40,8 +41,9 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "dns.jsonl"
 
 
-def ask(server: DnsServer, domains: list[str], cache: Path, rule: ResolveRule = FAST, **more: Any) -> ResolveResult:
-    return resolve_nameservers(domains, cache=cache, resolvers=[server.address], rule=rule, **more)
+def ask(server: DnsServer, domains: list[str], cache: Path, settings: Settings = FAST, **more: Any) -> ResolveResult:
+    settings = dataclasses.replace(settings, dns_resolvers=server.address)
+    return resolve_nameservers(domains, cache=cache, settings=settings, **more)
 
 
 def test_every_outcome_is_counted(cache: Path) -> None:
@@ -91,7 +93,8 @@ def test_after_a_failure_another_resolver_is_asked(cache: Path) -> None:
         dns_server(dict.fromkeys(names, "refused")) as lame,
         dns_server({name: ["ns.x.net"] for name in names}) as good,
     ):
-        result = resolve_nameservers(names, cache=cache, resolvers=[lame.address, good.address], rule=FAST)
+        settings = dataclasses.replace(FAST, dns_resolvers=f"{lame.address}, {good.address}")
+        result = resolve_nameservers(names, cache=cache, settings=settings)
     assert result.servers.outcomes == {"ok": 12}
     assert good.asked() == sorted(names)
     assert 0 < len(lame.log) < 12  # each name begins with a resolver of its own
@@ -118,7 +121,7 @@ def test_several_are_asked_at_once(cache: Path) -> None:
     """The server answers only when four questions are there: one by one, none would be answered."""
     names = [f"d{number}.com" for number in range(12)]
     with dns_server({name: ["ns.x.net"] for name in names}, gate=4) as server:
-        result = ask(server, names, cache, ResolveRule(rate=10_000, timeout=20, tries=1, at_once=4))
+        result = ask(server, names, cache, Settings(dns_rate=10_000, dns_timeout=20, dns_tries=1, dns_concurrency=4))
     assert result.servers.outcomes == {"ok": 12}
 
 
@@ -135,7 +138,8 @@ def test_never_more_at_once_than_allowed(cache: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(resolver, "_query", query)
     names = [f"d{number}.com" for number in range(30)]
-    resolve_nameservers(names, cache=cache, resolvers=["192.0.2.1"], rule=ResolveRule(rate=1e5, at_once=7))
+    settings = Settings(dns_resolvers="192.0.2.1", dns_rate=1e5, dns_concurrency=7)
+    resolve_nameservers(names, cache=cache, settings=settings)
     assert most == 7
 
 
@@ -199,7 +203,7 @@ def test_nothing_is_asked_twice(cache: Path) -> None:
         assert (second.asked, second.queries) == (0, 0)
         assert second.servers.pairs.equals(first.servers.pairs)
         assert second.outcomes.equals(first.outcomes)
-        third = ask(server, ["a.com", "b.com", "d.com"], cache, again=["servfail"])
+        third = ask(server, ["a.com", "b.com", "d.com"], cache, retry=True)
         assert server.asked() == ["b.com", "b.com", "d.com"]
         assert third.asked == 2
 
@@ -233,9 +237,12 @@ def test_a_killed_look_up_goes_on_where_it_was(cache: Path) -> None:
     program = """
         import sys
         from pathlib import Path
-        from samehand.methods.sites.nameservers.dns import ResolveRule, resolve_nameservers
-        rule = ResolveRule(rate=10_000, timeout=100, tries=1, at_once=3)
-        resolve_nameservers(sys.argv[3:], cache=Path(sys.argv[1]), resolvers=[sys.argv[2]], rule=rule)
+        from samehand.base.settings import Settings
+        from samehand.methods.sites.nameservers.dns import resolve_nameservers
+        settings = Settings(
+            dns_resolvers=sys.argv[2], dns_rate=10_000, dns_timeout=100, dns_tries=1, dns_concurrency=3
+        )
+        resolve_nameservers(sys.argv[3:], cache=Path(sys.argv[1]), settings=settings)
     """
     with dns_server({name: [f"ns.{name}"] for name in names}, most=12) as server:
         command = [sys.executable, "-c", textwrap.dedent(program), str(cache), server.address, *names]
@@ -269,14 +276,14 @@ def test_progress_is_told(cache: Path) -> None:
     told = []
     with dns_server({"a.com": ["ns.x.net"]}) as server:
         ask(server, ["a.com"], cache)
-        ask(server, ["a.com", "b.com", "c.com"], cache, tell=told.append)
+        ask(server, ["a.com", "b.com", "c.com"], cache, on_progress=told.append)
     assert [(progress.done, progress.total) for progress in told] == [(2, 3), (3, 3)]
     assert told[-1].queries == 2
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(RunWriteError, match="cannot be written"):
-        resolve_nameservers(["a.com"], cache=tmp_path / "absent" / "dns.jsonl", resolvers=["192.0.2.1"])
+    with pytest.raises(RunWriteError, match=r"Cannot write to .*dns\.jsonl"):
+        resolve_nameservers(["a.com"], cache=tmp_path / "absent" / "dns.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -299,10 +306,10 @@ def test_what_is_no_resolver(text: str) -> None:
         Resolver.parse(text)
 
 
-@pytest.mark.parametrize("wrong", [{"rate": 0}, {"at_once": 0}, {"timeout": 1000}, {"tries": 99}])
-def test_rules_have_bounds(wrong: dict[str, int]) -> None:
+@pytest.mark.parametrize("wrong", [{"dns_rate": 0}, {"dns_concurrency": 0}, {"dns_timeout": 1000}, {"dns_tries": 99}])
+def test_settings_have_bounds(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match="choose a value from"):
-        ResolveRule(**wrong)
+        Settings(**wrong)
 
 
 ZONES = {
@@ -361,7 +368,7 @@ def accepts(port: int) -> bool:
 
 def test_a_real_server(nsd: str, cache: Path) -> None:
     domains = ["www.parked.com", "site.org", "absent.com", "txt.com", "elsewhere.net"]
-    result = resolve_nameservers(domains, cache=cache, resolvers=[nsd], rule=FAST)
+    result = resolve_nameservers(domains, cache=cache, settings=dataclasses.replace(FAST, dns_resolvers=nsd))
     said = {row["domain"]: row["outcome"] for row in result.outcomes.to_pylist()}
     assert said == {
         "parked.com": "ok",

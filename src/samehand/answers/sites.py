@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.methods.sites.nameservers.dns import ResolveProgress
+from samehand.methods.sites.nameservers.dns import OnDnsProgress, ResolveProgress
 from samehand.methods.sites.nameservers.pairs import NameServers
-from samehand.methods.sites.nameservers.stored import OnDnsProgress, store_servers
+from samehand.methods.sites.nameservers.stored import store_servers
 
 if TYPE_CHECKING:
     from samehand.answers.run import Run

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import ada_url
 import pyarrow as pa
-from publicsuffixlist import PublicSuffixList
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
 MISSING_URL, BROKEN_URL, IP_URL, DOMAIN_URL, SUFFIX_URL = "missing", "broken", "ip", "domain", "suffix"
 
@@ -151,6 +151,26 @@ def _host_of_name(name: str) -> Host:
 def _suffix_lists() -> tuple[PublicSuffixList, PublicSuffixList]:
     """With private rules foo.blogspot.com is a domain of its own, without them it belongs to blogspot.com."""
     return PublicSuffixList(), PublicSuffixList(only_icann=True)
+
+
+def is_shared_domain(name: str) -> bool:
+    """Whether strangers own names below `name`: a public suffix, or a domain with public suffixes below it.
+
+    The private rules of the suffix list count too, so github.io and amazonaws.com are shared domains.
+    """
+    return _suffix_lists()[0].is_public(name) or name in _above_suffixes()
+
+
+@functools.cache
+def _above_suffixes() -> frozenset[str]:
+    """The names above the public suffixes. A rule *.compute.amazonaws.com makes compute.amazonaws.com one of them."""
+    with open(PSLFILE, encoding="utf-8") as rules:
+        names = [line.split()[0] for line in rules if line.strip() and not line.startswith(("//", "!"))]
+    return frozenset(
+        ".".join(labels[place:])
+        for labels in (name.encode("idna").decode().split(".") for name in names)
+        for place in range(1, len(labels))
+    )
 
 
 def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:

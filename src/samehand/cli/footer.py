@@ -10,11 +10,13 @@ _RECORD_TYPES = {
     "metadata": "metadata record",
     "conversion": "conversion record",
     "continuation": "continuation record",
-    "unknown": "record of unknown type",
+    "symlink": "symbolic link",
 }
 _REJECTED = {
     "http_status": "with an HTTP status other than 2xx",
+    "unknown_record_type": "of an unknown record type",
     "not_html": "not HTML",
+    "not_mail": "not mail",
     "empty_body": "empty",
     "bad_http": "not valid HTTP",
     "bad_encoding": "compressed in another way than declared",
@@ -27,7 +29,6 @@ _REJECTED = {
     "unreadable_file": "in a file that cannot be read",
     "empty_file": "in an empty file",
     "unknown_format": "in a file of unknown format",
-    "symlink": "behind a symbolic link",
     "reader_error": "after an error in samehand",
 }
 _SHOWN = 4
@@ -65,8 +66,7 @@ def read_sentence(pages: int, skipped: Mapping[str, int], rejected: Mapping[str,
 
 
 def _record_type(reason: str) -> str:
-    name = reason.removeprefix("record_type_")
-    return _RECORD_TYPES.get(name, f"{name.replace('_', ' ')} record")
+    return _RECORD_TYPES.get(reason, f"{reason.replace('_', ' ')} record")
 
 
 def _commonest(counts: Mapping[str, int], words: Mapping[str, str]) -> str:

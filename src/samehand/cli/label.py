@@ -9,13 +9,14 @@ import click
 
 import samehand
 from samehand.base.errors import InputError, SamehandError, UsageError
+from samehand.base.neutral import neutral
 from samehand.cli.common import say
 from samehand.cli.options import run_argument, setting_options, settings_from
-from samehand.cli.render import csv_cell, neutral
+from samehand.cli.render import csv_cell
 
 if TYPE_CHECKING:
-    from samehand.methods.sites.judge import SiteLabelling
     from samehand.methods.sites.labelling import AnswerFile, Question
+    from samehand.methods.sites.labels import SiteLabelling
 
 FIRST_WORDS = 40
 QUIT, SKIP, UNDO = "q", "s", "u"
@@ -28,18 +29,20 @@ QUIT, SKIP, UNDO = "q", "s", "u"
 def label(run: str, answers: str | None, **options: Any) -> None:
     """Label the sites of RUN by hand with few looks: two of a cluster that agree label all of it.
 
-    Asks in the terminal. --answers is the file answers are kept in, RUN/providers/labels.csv unless given; or one with
-    a column label and one of page_id, url and domain, that questions are answered from. Run again, it goes on where
+    Asks in the terminal. --answers is the file answers are kept in, RUN/sites/labels.csv unless given; or one with
+    a column label and one of page_id, url and site, that questions are answered from. Run again, it goes on where
     it was.
     """
-    from samehand.methods.sites.judge import ANSWERS, label_sites, save_labels
     from samehand.methods.sites.labelling import AnswerFile
+    from samehand.methods.sites.labels import label_sites, save_labels
     from samehand.store.folder import RunFolder
+    from samehand.store.tables import LABEL_ANSWERS
 
     folder = RunFolder.open(run)
+    samehand.open_run(run).site_answers()  # says what to do if the sites are not judged yet
     sites = label_sites(folder, seed=settings_from(options, stored=folder.settings()).label_seed)
     is_known = answers is not None and _is_known(Path(answers))
-    kept = folder.path / ANSWERS if answers is None or is_known else Path(answers)
+    kept = folder.path / LABEL_ANSWERS if answers is None or is_known else Path(answers)
     with AnswerFile(kept, sites.labelling) as file:
         if file.cut_off:
             say(f"The last line of {kept} was not whole and is cut off.")
@@ -114,7 +117,7 @@ def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
     """Shows one page after the other until there is none left or somebody has had enough."""
     cards = _Cards(run)
     click.echo(
-        f"Give each page a label, such as spam or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
+        f"Give each page a label, such as parked or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
     )
     while question := sites.labelling.ask():
         click.echo(cards.of(question))
@@ -143,21 +146,15 @@ class _Cards:
 
     def __init__(self, run: str) -> None:
         self._run = samehand.open_run(run)
-        self._charsets = self._run.pages(["content_charset"]).column("content_charset")
+        self._titles = dict(zip(*(self._run.site_answers().sites[name] for name in ("page_id", "title")), strict=True))
 
     def of(self, question: "Question") -> str:
-        """Address, title, size and first words."""
-        from samehand.html import title, visible_text
-        from samehand.sources.http.charset import as_utf8
-
-        lines = ["", question.url]
+        """URL, title, size and first words."""
+        lines = ["", question.url, f"title: {self._titles[question.page_id]}"]
         try:
-            charset = self._charsets[self._run.row_of(question.page_id)].as_py()
-            content = as_utf8(self._run.content(question.page_id), charset)
+            words = self._run.text(question.page_id).split()
         except (SamehandError, OSError):
             lines.append("(the page cannot be read again: its input has gone)")
         else:
-            words = visible_text(content).split()
-            lines += [f"title: {title(content)[:200]}", f"{len(content):,} bytes, {len(words):,} words"]
-            lines.append(" ".join(words[:FIRST_WORDS])[:400])
+            lines += [f"{len(words):,} words", " ".join(words[:FIRST_WORDS])[:400]]
         return "\n".join(neutral(line) for line in lines)

@@ -27,24 +27,13 @@ if TYPE_CHECKING:
 
 SCORE_COLUMNS = {
     "input": "input",
-    "words": "words",
-    "fake": "fake",
+    "judged_words": "words",
+    "fake_probability": "fake",
     "verdict": "verdict",
     "perplexity3": "perplexity",
     "relative_entropy3": "entropy3",
     "relative_entropy4": "entropy4",
     "known_histories3": "known",
-}
-FAKE_COLUMNS = {"fake": "fake", "verdict": "verdict", "words": "words", "url": "url", "reason": "reason"}
-HOST_COLUMNS = {
-    "fake_pages": "fake",
-    "judged": "judged",
-    "pages": "pages",
-    "mean_fake": "mean",
-    "hosts": "hosts",
-    "cluster_id": "cluster",
-    "host": "host",
-    "example": "example",
 }
 _model_argument = click.argument("model", type=click.Path(dir_okay=False))
 
@@ -84,7 +73,7 @@ def train(inputs: tuple[str, ...], out: str, profile: str, **options: Any) -> No
         memory_bytes=options["memory"] << 20,
     )
     with writing(Path(out).parent):
-        model = train_model(inputs, out, rule=rule, settings=Settings(profile=profile), tell=say)
+        model = train_model(inputs, out, rule=rule, settings=Settings(profile=profile), on_progress=say)
     click.echo(f"{out}: {_described(model)}")
 
 
@@ -171,7 +160,9 @@ def with_reason(table: "pa.Table") -> "pa.Table":
 @inputs_argument
 @click.option("--against", required=True, type=click.Path(dir_okay=False), help="The model to compare with.")
 @click.option("--least-texts", type=click.IntRange(min=1), default=2, show_default=True, help="Texts a marker is in.")
-@click.option("--rarer", type=float, default=0.0, help="Most of its rate here that a marker may have there.")
+@click.option(
+    "--rarer", type=float, default=0.0, help="Allow in the model's text up to this share of a marker's rate in INPUTS."
+)
 @profile_option
 @table_options
 def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any) -> None:
@@ -194,7 +185,7 @@ def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any)
     shown = {"score": "score", "count": "count", "texts": "texts", "reference_count": "there", "ngram": "n-gram"}
     print_rows(table, options["form"], options["top"], columns=shown)
     shares = ", ".join(f"{share:.0%} of {order}-grams" for order, share in found.absent.items())
-    say(f"Of what stands twice here the model does not hold {shares}.")
+    say(f"Absent from the model's text: {shares} that occur at least twice in the inputs.")
 
 
 @language.command()
@@ -219,15 +210,13 @@ def generate(model: str | None, kind: str, words: int, seed: int, texts: tuple[s
 
 @language.command()
 @_model_argument
-@click.option("--arpa", is_flag=True, help="As an ARPA file, which every other tool reads; the only form there is.")
 @click.option("-o", "--out", default=None, type=click.Path(dir_okay=False), help="[default: MODEL with .arpa]")
-def export(model: str, arpa: bool, out: str | None) -> None:
-    """Export MODEL as an ARPA file, packed where its name ends in .gz."""
+def export(model: str, out: str | None) -> None:
+    """Export MODEL as an ARPA file, the format that other tools read. It is gzipped if its name ends in .gz."""
     from samehand.base.files import writing
     from samehand.methods.language.arpa import write_arpa
     from samehand.methods.language.model import Model
 
-    del arpa  # said for clearness; there is no other form
     target = Path(out) if out else Path(model).with_suffix(".arpa")
     opened = Model.open(model)
     with writing(target.parent):

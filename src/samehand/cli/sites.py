@@ -8,58 +8,59 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import samehand
 from samehand.base.errors import InputError
 from samehand.base.settings import Settings
-from samehand.cli.common import print_record, print_rows, say
+from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
 from samehand.cli.footer import count, listed
 from samehand.cli.options import (
     RECORDS,
     TABLES,
+    engine_options,
     format_option,
     run_argument,
     setting_options,
     settings_from,
     top_option,
-    workers_option,
 )
 
 if TYPE_CHECKING:
-    from samehand.methods.sites.judge import Parked
+    from samehand.answers.sites import SiteAnswers
+    from samehand.methods.sites.nameservers import NameServers
     from samehand.methods.sites.nameservers.dns import ResolveProgress
-    from samehand.methods.sites.providers import Verdicts
 
 PROVIDER_COLUMNS = {
     "provider": "provider",
     "verdict": "verdict",
     "sites": "sites",
-    "spam_sites": "spam",
+    "parked_sites": "parked",
     "ok_sites": "ok",
-    "plain_sites": "plain",
+    "placeholder_sites": "placeholders",
     "clusters": "clusters",
     "average_radius": "radius",
     "nameservers": "name servers",
 }
 SITE_COLUMNS = {
-    "domain": "domain",
+    "site": "site",
     "provider": "provider",
     "verdict": "verdict",
-    "cluster_id": "cluster",
+    "site_cluster_id": "cluster",
     "distance": "distance",
     "style_verdict": "by style",
     "reason": "reason",
 }
 CLUSTER_COLUMNS = {
-    "cluster_id": "cluster",
+    "site_cluster_id": "cluster",
     "provider": "provider",
     "verdict": "verdict",
     "sites": "sites",
     "mean_distance": "mean",
     "radius": "radius",
-    "same_text": "text",
+    "same_text_share": "text",
     "prose": "prose",
     "same_title": "titles",
     "shared_targets": "targets",
-    "points": "points",
+    "score": "score",
     "centre_url": "centre",
 }
 BLOCK_LISTS = ("rpz", "domains")
@@ -79,24 +80,24 @@ DNS_LINE_SECONDS = 10.0
 @click.option("--providers", "view", flag_value="providers", help="The providers, where --format is not table.")
 @format_option(
     (*TABLES, *BLOCK_LISTS),
-    " rpz is a response policy zone, domains lists the spam sites.",
+    " rpz is a response policy zone, domains lists the parked sites.",
 )
 @top_option
 @click.option("--serial", type=int, default=1, show_default=True, help="Serial of the zone: raise it with each change.")
 @click.option("--whole", is_flag=True, help="In the zone: all name servers of a provider, those never seen included.")
-@click.option("--block-sites", is_flag=True, help="In the zone: spam sites of other providers, too.")
+@click.option("--block-sites", is_flag=True, help="In the zone: parked sites of other providers, too.")
 @click.option("--allow", type=click.Path(), default=None, help="File of domains never to be blocked, one a line.")
-@workers_option
+@engine_options
 @setting_options("sites", "providers")
 @click.pass_context
 def parked(
     context: click.Context, /, run: str, files: tuple[str, ...], nameservers: tuple[str, ...], **options: Any
 ) -> None:
-    """Parked and spam sites of RUN, and the providers whose name servers they use.
+    """Parked sites of RUN, and the providers whose name servers they use.
 
-    A site is its home page. Sites of one provider are clustered by the structure of their pages; clusters, sites and
-    providers are spam, ok or unknown, with the figures that say why. FILES are further files of name servers. Run
-    again without any, it uses those of the last time.
+    A site is judged by its home page. The sites of one provider are clustered by the structure of their pages.
+    Clusters, sites and providers are parked, ok or unknown, each with a reason. FILES are more files of name servers.
+    Without any file, the name servers of the last time are used.
     """
     from samehand.answers.sites import judge
 
@@ -120,7 +121,8 @@ def parked(
         _print_list(opened, allowed, options)
     else:
         _print_view(found, options["view"] or _first_view(found), options["form"], options["top"])
-    for line in _closing_lines(found, servers, run):
+    say_status(opened, "sites")
+    for line in _closing_lines(found, servers, opened):
         say(line)
 
 
@@ -146,37 +148,34 @@ def _names_in(path: str | None) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def _print_list(verdicts: "Verdicts", allowed: list[str], options: dict[str, Any]) -> None:
-    from samehand.exports.blocklists import to_csv, to_domains, to_jsonl, to_rpz
-    from samehand.methods.sites.judge import judged_providers, judged_sites
+def _print_list(run: "samehand.Run", allowed: list[str], options: dict[str, Any]) -> None:
+    from samehand.exports.blocklists import to_domains, to_rpz
+    from samehand.methods.sites.judge import stored_verdicts
 
-    providers, sites, form = judged_providers(verdicts), judged_sites(verdicts), options["form"]
-    if form == "rpz":
+    verdicts = stored_verdicts(run.folder)
+    if options["form"] == "rpz":
         made = to_rpz(
-            providers,
-            sites,
+            verdicts,
             serial=options["serial"],
             whole=options["whole"],
             block_sites=options["block_sites"],
             allow=allowed,
         )
-    elif form == "domains":
-        made = to_domains(sites, allow=allowed)
     else:
-        made = (to_csv if form == "csv" else to_jsonl)(providers, sites, allow=allowed)
+        made = to_domains(verdicts, allow=allowed)
     sys.stdout.write(made.text)
     say(f"Written: {listed(made.written) or 'nothing'}.")
     if made.left_out:
         say(f"Left out: {listed(made.left_out)}.")
 
 
-def _first_view(found: "Parked") -> str:
+def _first_view(found: "SiteAnswers") -> str:
     """Providers, or clusters where no provider is known."""
-    return "providers" if sum(found.facts["providers"].values()) else "clusters"
+    return "providers" if sum(found.counts["providers"].values()) else "clusters"
 
 
-def _print_view(verdicts: "Verdicts", view: str, form: str, top: int | None) -> None:
-    table = {"sites": verdicts.sites, "clusters": verdicts.clusters, "providers": verdicts.providers}[view]
+def _print_view(found: "SiteAnswers", view: str, form: str, top: int | None) -> None:
+    table = {"sites": found.sites, "clusters": found.clusters, "providers": found.providers}[view].table
     columns = {"sites": SITE_COLUMNS, "clusters": CLUSTER_COLUMNS, "providers": PROVIDER_COLUMNS}[view]
     if form == "table" and view == "providers":
         place = table.column_names.index("nameservers")
@@ -185,39 +184,28 @@ def _print_view(verdicts: "Verdicts", view: str, form: str, top: int | None) -> 
     print_rows(table, form, top, columns=columns)
 
 
-def _closing_lines(found: "Parked", run: str) -> Iterator[str]:
-    from samehand.methods.sites.judge import VERDICT_ORDER
-
-    facts = found.facts
-    sites = sum(facts["sites"].values())
+def _closing_lines(found: "SiteAnswers", servers: "NameServers | None", run: "samehand.Run") -> Iterator[str]:
+    counts = found.counts
+    sites = sum(counts["sites"].values())
     if not sites:
         yield "There is no site in this run: no page has a host name."
         return
-    verdicts = ", ".join(f"{facts['sites'][verdict]:,} {verdict}" for verdict in VERDICT_ORDER)
-    yield f"{count(sites, 'site')}: {verdicts}; {_providers_line(facts['providers'])}."
-    if facts["plain"]:
-        yield f"Pages that say nothing of their site: {listed(facts['plain'])}."
-    if facts["without_servers"] == sites:
+    if counts["placeholders"]:
+        yield f"Placeholder pages: {listed(counts['placeholders'])}."
+    if counts["without_servers"] == sites:
         yield (
             "No name servers are known, so all sites are judged in one pool and no provider is: "
-            f"add them with --nameservers FILE, or ask DNS: samehand parked {run} --resolve"
+            f"add them with --nameservers FILE, or ask DNS: samehand parked {run.path} --resolve"
         )
-    elif facts["without_servers"]:
-        yield f"{count(facts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."
-    if found.servers is not None and found.servers.bad:
-        yield f"Passed over among the name servers: {listed(found.servers.bad)}."
-    if found.servers is not None and found.servers.outcomes:
-        yield f"DNS said: {listed(found.servers.outcomes)}."
-    if facts["cut_pages"] or facts["markup_capped"]:
-        cut, capped = count(facts["cut_pages"], "home page"), facts["markup_capped"]
-        yield f"{cut} cut behind --max-tags, {capped:,} at a limit of their markup."
-
-
-def _providers_line(counts: dict[str, int]) -> str:
-    if not sum(counts.values()):
-        return "no provider"
-    known = count(sum(counts.values()), "provider")
-    return f"{known}: {counts['spam']:,} spam, {counts['ok']:,} ok, {counts['unknown']:,} with too few sites"
+    elif counts["without_servers"]:
+        yield f"{count(counts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."
+    if servers is not None and servers.bad:
+        yield f"Passed over among the name servers: {listed(servers.bad)}."
+    if servers is not None and servers.outcomes:
+        yield f"DNS said: {listed(servers.outcomes)}."
+    if counts["cut_pages"] or counts["markup_capped"]:
+        cut, capped = count(counts["cut_pages"], "home page"), counts["markup_capped"]
+        yield f"{cut} cut behind --max-tags, {capped:,} at a limit of the markup pass."
 
 
 @click.command()

@@ -1,29 +1,30 @@
-"""Verdicts as block lists: a response policy zone that blocks providers by their name servers, and plain lists.
+"""Verdicts as block lists: a response policy zone that blocks providers by their name servers, and lists of sites.
 
-In a response policy zone (RPZ) `ns1.park.net.rpz-nsdname CNAME .` denies every domain that has ns1.park.net for a name
-server: one line for all that is parked there, domains of tomorrow included. A rule for a domain itself goes first, so
-sites found honest on a blocked provider are let through by name (the paper's section 4: what an end user misses by
-a false positive is worse than an advertisement).
+In a response policy zone (RPZ), `ns1.park.net.rpz-nsdname CNAME .` blocks every domain that has ns1.park.net as a name
+server: one line for all domains that are parked there, now and later. Rules for a domain itself come first, so honest
+sites on a blocked provider are let through by name (section 4 of the paper: users suffer more from an honest site that
+is blocked than from an advertisement that is not).
 
-Host names were written by strangers. Only names that `clean_name` passes get into a list; whatever is left out is
-counted. There is no time in a list: the same verdicts give the same bytes.
+A list names what was judged and no more: a site if the page on its own domain was judged, otherwise the host of the
+judged page. Names below are blocked too only if the name is a private domain. A domain with names of strangers below
+it is never blocked. Host names were written by strangers, so only canonical names get into a list; everything that is
+left out is counted. A list contains no time: the same verdicts give the same bytes.
 """
 
 import collections
 import dataclasses
-import json
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from samehand.base.errors import UsageError
-from samehand.base.page import host_of
-from samehand.methods.sites.nameservers import clean_name
+from samehand.base.page import host_of, is_shared_domain
+from samehand.methods.sites.nameservers import canonical_name
+from samehand.methods.sites.verdicts import OK, PARKED, Verdicts
 
-SPAM, HONEST = "spam", "ok"
 ZONE = "rpz.samehand"
 NAME_SERVER, PROVIDER, SITE, LET_THROUGH = "name_server", "provider", "site", "let_through"
 _KINDS = (LET_THROUGH, PROVIDER, NAME_SERVER, SITE)
-SUFFIX, RESERVED, TOO_LONG, ALLOWED = "suffix", "reserved", "too_long", "allowed"
+SHARED_DOMAIN, RESERVED, TOO_LONG, ALLOWED = "shared_domain", "reserved", "too_long", "allowed"
 LONGEST_NAME = 253
 LARGEST_SERIAL = (1 << 32) - 1
 
@@ -32,81 +33,85 @@ _DENY, _PASS = "CNAME .", "CNAME rpz-passthru."
 _SECONDS_TO_LIVE = 300
 
 
-class JudgedProvider(NamedTuple):
-    """A provider, its verdict and those of its name servers that were seen."""
-
-    provider: str
-    verdict: str
-    nameservers: tuple[str, ...] = ()
-
-
-class JudgedSite(NamedTuple):
-    """A site, its verdict and its provider."""
-
-    domain: str
-    verdict: str
-    provider: str = ""
-
-
 class Entry(NamedTuple):
-    """One thing to block or let through: `kind` is name_server, provider, site or let_through."""
+    """One name to block or to let through. `below` says that the names below it are meant too."""
 
     kind: str
     name: str
-    provider: str
+    below: bool
+
+    def owners(self) -> Iterator[str]:
+        """The owner names of the rules: a rule for a name does not hold for the names below it."""
+        trigger = _TRIGGER if self.kind in (NAME_SERVER, PROVIDER) else ""
+        yield self.name + trigger
+        if self.below:
+            yield f"*.{self.name}{trigger}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BlockList:
-    """A list as text, how many entries of each kind are in it, and how many names were left out, by reason."""
+    """A list as text, the number of entries of each kind, and the number of names left out by reason."""
 
     text: str
     written: dict[str, int]
     left_out: dict[str, int]
 
 
-class _Chosen:
-    """Entries that may be written, each name once, and what was left out."""
+class _Entries:
+    """The entries of a list, each name once, and counts of what was left out."""
 
     def __init__(self, allow: Collection[str]) -> None:
-        self._allow = {clean_name(name)[0] for name in allow}
-        self.entries: dict[str, Entry] = {}
-        self.left_out: collections.Counter[str] = collections.Counter()
+        self._allow = {canonical_name(name)[0] for name in allow}
+        self._entries: dict[str, Entry] = {}
+        self._left_out: collections.Counter[str] = collections.Counter()
 
-    def add(self, kind: str, written: str, provider: str) -> None:
-        name, reason = clean_name(written)
+    def add(self, kind: str, written: str, *, below: bool) -> None:
+        """Adds a name, unless there is a reason against it. What lets a name through wins over what blocks it."""
+        name, reason = canonical_name(written)
         reason = reason or self._objection(kind, name)
         if reason:
-            self.left_out[reason] += 1
+            self._left_out[reason] += 1
             return
-        entry = Entry(kind, name, clean_name(provider)[0])
-        owner = _owners(entry)[0]
-        self.entries[owner] = min(entry, self.entries.get(owner, entry), key=_before)
+        entry = Entry(kind, name, below)
+        owner = next(entry.owners())
+        known = self._entries.get(owner, entry)
+        self._entries[owner] = min(entry, known, key=lambda one: (_KINDS.index(one.kind), not one.below))
+
+    def add_site(self, kind: str, row: dict[str, Any]) -> None:
+        """Adds a site, or the host of its judged page if that is another one than the domain itself or its www."""
+        site, host = canonical_name(row["site"])[0] or row["site"], host_of(row["url"]).name
+        name = site if kind == LET_THROUGH or host in (None, site, f"www.{site}") else host
+        self.add(kind, name, below=host_of(f"http://{name}/").private_domain == name)
 
     def _objection(self, kind: str, name: str) -> str:
-        """Why a proper name is not blocked. Blocking a suffix would block everybody below it."""
+        """Why a canonical name must not be in the list; "" if it may."""
         host = host_of(f"http://{name}/")
         if name.rpartition(".")[2].startswith("rpz-"):
-            return RESERVED  # the name of another kind of trigger
-        if host.registered_domain is None or (kind == SITE and host.private_domain is None):
-            return SUFFIX
+            return RESERVED  # it would be another kind of trigger
+        if host.registered_domain is None or (kind != LET_THROUGH and is_shared_domain(name)):
+            return SHARED_DOMAIN
         if kind != LET_THROUGH and self._allow & {name, host.registered_domain, host.private_domain}:
             return ALLOWED
         return ""
 
-    def listed(self, *kinds: str) -> list[Entry]:
-        chosen = (entry for entry in self.entries.values() if entry.kind in kinds)
-        return sorted(chosen, key=lambda entry: (kinds.index(entry.kind), entry.name))
+    def fitting(self, origin: str) -> list[Entry]:
+        """The entries whose rules have a legal length in a zone of this name, sorted. The others are left out."""
+        entries = [
+            entry
+            for entry in self._entries.values()
+            if all(len(owner) + 1 + len(origin) <= LONGEST_NAME for owner in entry.owners())
+        ]
+        self._left_out.update([TOO_LONG] * (len(self._entries) - len(entries)))
+        return sorted(entries, key=lambda entry: (_KINDS.index(entry.kind), entry.name))
 
-    def done(self, lines: Iterable[str], entries: Iterable[Entry]) -> BlockList:
+    def block_list(self, lines: Iterable[str], entries: Iterable[Entry]) -> BlockList:
         written = collections.Counter(entry.kind for entry in entries)
         text = "".join(line + "\n" for line in lines)
-        return BlockList(text, dict(sorted(written.items())), dict(sorted(self.left_out.items())))
+        return BlockList(text, dict(sorted(written.items())), dict(sorted(self._left_out.items())))
 
 
 def to_rpz(
-    providers: Iterable[JudgedProvider],
-    sites: Iterable[JudgedSite] = (),
+    verdicts: Verdicts,
     *,
     serial: int,
     zone: str = ZONE,
@@ -114,40 +119,34 @@ def to_rpz(
     block_sites: bool = False,
     allow: Collection[str] = (),
 ) -> BlockList:
-    """A response policy zone that blocks spam providers by their name servers, and spam sites if `block_sites`.
+    """A response policy zone that blocks parked providers by their name servers; with `block_sites`, parked sites too.
 
-    With `whole`, all name servers below a provider's domain are blocked, those never seen included. Honest sites of
-    blocked providers and what is in `allow` are let through.
+    With `whole`, all name servers below the provider's domain are blocked, also those never seen. Honest sites of
+    blocked providers and the names in `allow` are let through.
     """
-    origin, reason = clean_name(zone)
+    origin, reason = canonical_name(zone)
     if reason or not 0 <= serial <= LARGEST_SERIAL:
         raise UsageError(f"{zone!r} with serial {serial} makes no zone: give a domain name and 0 to {LARGEST_SERIAL}.")
-    judged = list(providers)
-    blocked = {one.provider for one in judged if one.verdict == SPAM}
-    chosen = _Chosen(allow)
+    blocked = [row for row in verdicts.providers.to_pylist() if row["verdict"] == PARKED]
+    providers = {row["provider"] for row in blocked}
+    chosen = _Entries(allow)
     for name in allow:
-        chosen.add(LET_THROUGH, name, "")
-    for site in sites:
-        if site.verdict == HONEST and site.provider in blocked:
-            chosen.add(LET_THROUGH, site.domain, site.provider)
-        elif site.verdict == SPAM and block_sites:
-            chosen.add(SITE, site.domain, site.provider)
-    _add_providers(chosen, judged, whole=whole)
-    entries = [entry for entry in chosen.listed(*_KINDS) if _fits(entry, origin)]
-    chosen.left_out.update([TOO_LONG] * (len(chosen.entries) - len(entries)))
-    rules = (rule for entry in entries for rule in _rules(entry))
-    return chosen.done([*_header(serial), *rules], entries)
-
-
-def _add_providers(chosen: _Chosen, providers: Iterable[JudgedProvider], *, whole: bool) -> None:
-    for one in providers:
-        if one.verdict != SPAM:
-            continue
+        chosen.add(LET_THROUGH, name, below=True)
+    for row in verdicts.sites.select(["site", "url", "verdict", "provider"]).to_pylist():
+        if row["verdict"] == OK and row["provider"] in providers:
+            chosen.add_site(LET_THROUGH, row)
+        elif row["verdict"] == PARKED and block_sites:
+            chosen.add_site(SITE, row)
+    for row in blocked:
         if whole:
-            chosen.add(PROVIDER, one.provider, one.provider)
+            chosen.add(PROVIDER, row["provider"], below=True)
             continue
-        for ns in one.nameservers:
-            chosen.add(NAME_SERVER, ns, one.provider)
+        for name in row["nameservers"]:
+            chosen.add(NAME_SERVER, name, below=False)
+    entries = chosen.fitting(origin)
+    actions = {LET_THROUGH: _PASS}
+    rules = (f"{owner} {actions.get(entry.kind, _DENY)}" for entry in entries for owner in entry.owners())
+    return chosen.block_list([*_header(serial), *rules], entries)
 
 
 def _header(serial: int) -> Iterator[str]:
@@ -156,63 +155,11 @@ def _header(serial: int) -> Iterator[str]:
     yield "@ NS localhost."
 
 
-def _rules(entry: Entry) -> Iterator[str]:
-    action = _PASS if entry.kind == LET_THROUGH else _DENY
-    for owner in _owners(entry):
-        yield f"{owner} {action}"
-
-
-def _before(entry: Entry) -> tuple[int, str]:
-    """Who goes first among entries of one owner: what lets through, then any fixed order."""
-    return _KINDS.index(entry.kind), entry.provider
-
-
-def _owners(entry: Entry) -> tuple[str, ...]:
-    """A rule for a name does not hold for the names below it: that takes a second one."""
-    if entry.kind == NAME_SERVER:
-        return (entry.name + _TRIGGER,)
-    trigger = _TRIGGER if entry.kind == PROVIDER else ""
-    return entry.name + trigger, f"*.{entry.name}{trigger}"
-
-
-def _fits(entry: Entry, origin: str) -> bool:
-    return all(len(owner) + 1 + len(origin) <= LONGEST_NAME for owner in _owners(entry))
-
-
-def to_domains(sites: Iterable[JudgedSite], *, allow: Collection[str] = ()) -> BlockList:
-    """The spam sites, one domain per line."""
-    chosen = _chosen_sites(sites, allow)
-    entries = chosen.listed(SITE)
-    return chosen.done((entry.name for entry in entries), entries)
-
-
-def to_csv(
-    providers: Iterable[JudgedProvider], sites: Iterable[JudgedSite] = (), *, allow: Collection[str] = ()
-) -> BlockList:
-    """Spam providers' name servers and spam sites as a table: kind, name, provider."""
-    chosen = _chosen_all(providers, sites, allow)
-    entries = chosen.listed(NAME_SERVER, SITE)
-    return chosen.done([",".join(Entry._fields), *map(",".join, entries)], entries)
-
-
-def to_jsonl(
-    providers: Iterable[JudgedProvider], sites: Iterable[JudgedSite] = (), *, allow: Collection[str] = ()
-) -> BlockList:
-    """The same as JSON, one object per line."""
-    chosen = _chosen_all(providers, sites, allow)
-    entries = chosen.listed(NAME_SERVER, SITE)
-    return chosen.done((json.dumps(entry._asdict()) for entry in entries), entries)
-
-
-def _chosen_sites(sites: Iterable[JudgedSite], allow: Collection[str]) -> _Chosen:
-    chosen = _Chosen(allow)
-    for site in sites:
-        if site.verdict == SPAM:
-            chosen.add(SITE, site.domain, site.provider)
-    return chosen
-
-
-def _chosen_all(providers: Iterable[JudgedProvider], sites: Iterable[JudgedSite], allow: Collection[str]) -> _Chosen:
-    chosen = _chosen_sites(sites, allow)
-    _add_providers(chosen, providers, whole=False)
-    return chosen
+def to_domains(verdicts: Verdicts, *, allow: Collection[str] = ()) -> BlockList:
+    """The parked sites, one domain or host per line."""
+    chosen = _Entries(allow)
+    for row in verdicts.sites.select(["site", "url", "verdict"]).to_pylist():
+        if row["verdict"] == PARKED:
+            chosen.add_site(SITE, row)
+    entries = chosen.fitting("")
+    return chosen.block_list((entry.name for entry in entries), entries)

@@ -12,20 +12,19 @@ mean share of the hosts a page links to that are other hosts of the cluster (`in
 
 from collections import defaultdict
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.base.buffers import text_buffers
 from samehand.kernels.html.links import hash_hosts
+from samehand.methods.home_pages import INSIDE, path_kind, split_path
 from samehand.store.tables import CLASSES
 
 MIRROR, COPY, FARM, TEMPLATE = "mirror", "copy", "link farm", "template"
 SAME_TEXT, SAME_PATH, INNER_LINKS = 0.5, 0.5, 0.25
 """From these shares on: most pages are copies, most copies keep their path, a quarter of the links stays inside."""
 
-_HOME_PATHS = frozenset({"", "/", "/index.html", "/index.htm", "/index.php", "/default.asp", "/home.html"})
 FIGURES = ("same_text", "same_path", "inner_links")
 
 
@@ -73,18 +72,14 @@ def _members_by_cluster(
         links.column("link_hosts").to_pylist(),
         strict=True,
     ):
-        found[cluster].append(_Member(host, number, _path_of(url), groups.get(page_id), frozenset(targets)))
+        found[cluster].append(_Member(host, number, _inner_path(url), groups.get(page_id), frozenset(targets)))
     return found
 
 
-def _path_of(url: str) -> str:
+def _inner_path(url: str) -> str:
     """Path and query; "" for a home page."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    is_home = not parts.query and parts.path.lower() in _HOME_PATHS
-    return "" if is_home else f"{parts.path}?{parts.query}"
+    path, query = split_path(url)
+    return f"{path}?{query}" if query or path_kind(path) == INSIDE else ""
 
 
 def _figures(members: list[_Member]) -> tuple[float, float, float]:

@@ -1,15 +1,16 @@
-"""The file of a model: a mark, a header in JSON, and arrays at places divisible by 64, so that it can be mapped.
+"""The file of a model: a mark, a header in JSON, and arrays at offsets divisible by 64, so that it can be mapped.
 
     8 bytes   the mark SAMEHLM and a zero byte
-    4 bytes   version, little end first
+    4 bytes   version, little-endian
     4 bytes   length of the header
     16 bytes  digest of the header
-    header    order, number of words, facts, and of each array its kind of number, length and place
+    header    order, number of words, metadata, and the number type, length and place of each array
 
-Sizes are checked against each other when a file is opened, and so is everything in the arrays that points into an
-array: a file that was tampered with gives wrong numbers at worst. `verify` finds those too. A compact file keeps
-logarithms as one byte each, counts as numbers of the distinct counts, and numbers of children instead of their places;
-these are spelt out on opening, which takes some milliseconds for a million n-grams.
+When a file is opened, the sizes of all arrays are checked against each other, and so is every value that is an index
+into an array. A file that was tampered with can give wrong numbers, but no access outside its arrays.
+
+A compact file stores logarithms as one byte each, counts as indexes into a table of the distinct counts, and numbers of
+children instead of their offsets. They are expanded on opening, which takes some milliseconds per million n-grams.
 """
 
 import hashlib
@@ -18,12 +19,13 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.errors import InputError
+from samehand.base.files import write_whole
 from samehand.methods.language.trie import Trie
 from samehand.methods.language.vocabulary import MARKS, Vocabulary
 
@@ -31,25 +33,25 @@ if TYPE_CHECKING:
     from samehand.methods.language.model import Model
 
 MARK = b"SAMEHLM\0"
-VERSION = 1
+VERSION = 2
 _HEAD = struct.Struct("<8sII16s")
 _ALIGNMENT = 64
 _LONGEST_HEADER = 1 << 24
 _STEPS = 256
 _MANY = 255
-"""Numbers of children from here on have their place in a table of their own."""
+"""Numbers of children from here on are stored in a table of their own."""
 _LOWEST = -90.0
-"""Logarithms below are the mark of what never occurs, and have a step of their own."""
+"""Logarithms below mark what never occurs, and have a step of their own."""
 _KINDS = {"|u1", "<u2", "<u4", "<u8", "<i8", "<f2", "<f4"}
-_OPTIONAL = ("counts", "count_table", "peaks")
+_OPTIONAL = ("counts", "peaks")
 
 
 class ModelFileError(InputError):
-    """The file is no model of a language, or a damaged one."""
+    """The file is not a language model, or is damaged."""
 
 
 def write(path: Path, model: "Model", *, compact: bool) -> None:
-    """Writes a model as a whole or not at all."""
+    """Writes a model."""
     arrays, errors = _compact(model) if compact else (_full(model), {})
     header: dict[str, Any] = {
         "order": model.order,
@@ -57,46 +59,45 @@ def write(path: Path, model: "Model", *, compact: bool) -> None:
         "levels": model.trie.levels.tolist(),
         "compact": compact,
         "rounding": errors,
-        "facts": dict(model.facts),
+        "metadata": dict(model.metadata),
         "arrays": {},
     }
-    digest = hashlib.blake2b(digest_size=16)
     place = 0
     for name, values in arrays.items():
         header["arrays"][name] = {"kind": values.dtype.newbyteorder("<").str, "size": values.size, "place": place}
-        digest.update(values.tobytes())
         place = _aligned(place + values.nbytes)
-    header["digest"] = digest.hexdigest()
     header["bytes"] = place
     text = json.dumps(header, ensure_ascii=True, sort_keys=True).encode()
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as handle:
+    with write_whole(path) as handle:
         handle.write(_HEAD.pack(MARK, VERSION, len(text), hashlib.blake2b(text, digest_size=16).digest()) + text)
-        handle.write(bytes(_aligned(handle.tell()) - handle.tell()))
+        _align(handle)
         for values in arrays.values():
-            values.tofile(handle)
-            handle.write(bytes(_aligned(handle.tell()) - handle.tell()))
-    os.replace(part, path)
+            handle.write(np.ascontiguousarray(values).data)
+            _align(handle)
+
+
+def _align(handle: IO[bytes]) -> None:
+    handle.write(bytes(_aligned(handle.tell()) - handle.tell()))
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The fields of a model, its arrays mapped from the file."""
+    """The fields of a model, with its arrays mapped from the file."""
     header, begin = _read_header(path)
     try:
         arrays = _mapped(path, header, begin)
         levels = np.array(header["levels"], np.int64)
-        compact, facts = bool(header["compact"]), dict(header["facts"])
+        compact, metadata = bool(header["compact"]), dict(header["metadata"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise ModelFileError(f"{path} has a header that makes no sense: make the model anew.") from error
+        raise ModelFileError(f"{path} has an invalid header: make the model anew.") from error
     folded = _unfold(path, arrays, levels)
     _check_sizes(path, arrays, levels)
     vocabulary = _vocabulary(path, arrays)
-    trie = Trie(levels, arrays["words"], arrays["first"])
+    trie = Trie(levels, arrays["words"].astype(np.uint32, copy=False), arrays["first"])
     if not trie.sane():
-        raise ModelFileError(f"{path} has n-grams that make no sense: fetch or make it anew.")
+        raise ModelFileError(f"{path} has invalid n-grams: fetch or make it anew.")
     logs, backoffs, counts, peaks = (arrays[name] for name in ("logs", "backoffs", "counts", "peaks"))
     if compact:
-        logs, backoffs = _spelt_out(path, arrays, levels)
+        logs, backoffs = _expanded(path, arrays, levels)
         if folded:
             backoffs[trie.first[1:] == trie.first[:-1]] = 0.0
         counts = arrays["count_table"][np.minimum(counts, arrays["count_table"].size - 1)] if counts.size else counts
@@ -107,18 +108,8 @@ def read(path: Path) -> dict[str, Any]:
         "backoffs": backoffs,
         "node_counts": counts,
         "peaks": peaks.astype(np.float32) if compact else peaks,
-        "facts": facts | ({"rounding": header.get("rounding")} if compact else {}),
+        "metadata": metadata | ({"rounding": header.get("rounding")} if compact else {}),
     }
-
-
-def verify(path: Path) -> None:
-    """Reads the whole file and compares its digest: for files that came a long way."""
-    header, begin = _read_header(path)
-    digest = hashlib.blake2b(digest_size=16)
-    for values in _mapped(path, header, begin).values():
-        digest.update(values.tobytes())
-    if digest.hexdigest() != header.get("digest"):
-        raise ModelFileError(f"{path} was changed after it was written: fetch or make it anew.")
 
 
 def _aligned(place: int) -> int:
@@ -130,10 +121,12 @@ def _read_header(path: Path) -> tuple[dict[str, Any], int]:
         with path.open("rb") as handle:
             head = handle.read(_HEAD.size)
             if len(head) < _HEAD.size or not head.startswith(MARK):
-                raise ModelFileError(f"{path} is no model of a language: name a file made by samehand.")
+                raise ModelFileError(f"{path} is not a language model: name a file made by samehand.")
             _, version, length, digest = _HEAD.unpack(head)
             if version != VERSION:
-                raise ModelFileError(f"{path} has format {version}, this samehand reads {VERSION}: make it anew.")
+                raise ModelFileError(
+                    f"{path} has format {version}, this version of samehand reads {VERSION}: make the model anew."
+                )
             text = handle.read(min(length, _LONGEST_HEADER))
             size = os.fstat(handle.fileno()).st_size
     except OSError as error:
@@ -144,10 +137,10 @@ def _read_header(path: Path) -> tuple[dict[str, Any], int]:
         header: dict[str, Any] = json.loads(text)
         whole = int(header["bytes"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path} has a header that makes no sense: make the model anew.") from error
+        raise ModelFileError(f"{path} has an invalid header: make the model anew.") from error
     begin = _aligned(_HEAD.size + length)
     if whole < 0 or size != begin + whole:
-        raise ModelFileError(f"{path} has {size} bytes instead of {begin + whole}, a part is missing: fetch it anew.")
+        raise ModelFileError(f"{path} has {size} bytes instead of {begin + whole}: fetch it again.")
     return header, begin
 
 
@@ -162,14 +155,15 @@ def _mapped(path: Path, header: dict[str, Any], begin: int) -> dict[str, NDArray
         if size == 0:
             arrays[name] = np.empty(0, kind)
         else:
-            arrays[name] = np.asarray(np.memmap(path, kind, "r", begin + place, (size,)))
+            # A private mapping is writable, as arrays in memory are: numba would compile all kernels again otherwise.
+            arrays[name] = np.asarray(np.memmap(path, kind, "c", begin + place, (size,)))
     return arrays
 
 
 def _fold(arrays: dict[str, NDArray[Any]]) -> None:
-    """Keeps back-off weights and peaks for nodes with children alone, and numbers of children instead of places.
+    """Stores back-off weights and peaks only of nodes with children, and numbers of children instead of offsets.
 
-    Weights of nodes without children are 1 in every model made here; others, out of ARPA files, stay as they are.
+    In models made here, nodes without children have the weight 1. Models from ARPA files may differ: those stay whole.
     """
     numbers = np.diff(arrays["first"].astype(np.int64))
     parents = numbers > 0
@@ -183,24 +177,24 @@ def _fold(arrays: dict[str, NDArray[Any]]) -> None:
 
 
 def _unfold(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np.int64]) -> bool:
-    """Undoes `_fold`; False where the file was not folded."""
+    """Undoes `_fold`. False if the file was not folded."""
     short = arrays.get("child_numbers")
     if short is None:
         return False
     many = arrays.get("many_children")
     numbers = short.astype(np.int64)
     if many is None or levels.size < 2 or int((numbers == _MANY).sum()) != many.size:
-        raise ModelFileError(f"{path} has no fitting numbers of children: make the model anew.")
+        raise ModelFileError(f"{path} has invalid numbers of children: make the model anew.")
     numbers[numbers == _MANY] = many
     first = np.concatenate([levels[1:2], levels[1] + np.cumsum(numbers)])
     if first[-1] != levels[-1]:
-        raise ModelFileError(f"{path} has no fitting numbers of children: make the model anew.")
+        raise ModelFileError(f"{path} has invalid numbers of children: make the model anew.")
     arrays["first"] = first.astype(np.uint32)
     parents = numbers > 0
     for name in ("backoffs", "peaks"):
         values = arrays.get(name)
         if values is None or values.size not in (0, int(parents.sum())):
-            raise ModelFileError(f"{path} has no fitting table of {name}: make the model anew.")
+            raise ModelFileError(f"{path} has an invalid table of {name}: make the model anew.")
         if values.size or name == "backoffs":
             arrays[name] = np.zeros(numbers.size, values.dtype)
             arrays[name][parents] = values
@@ -208,11 +202,11 @@ def _unfold(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np.int6
 
 
 def _check_sizes(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np.int64]) -> None:
-    """Every array has the length that the others ask for."""
+    """Checks that every array has the length and number type that the others require."""
     order = levels.size - 1
     rising = order >= 1 and levels[0] == 0 and bool((np.diff(levels) >= 0).all())
     if not rising or order > 5 or levels[1] < len(MARKS):
-        raise ModelFileError(f"{path} has levels that make no sense: make the model anew.")
+        raise ModelFileError(f"{path} has invalid levels: make the model anew.")
     total, words = int(levels[-1]), int(levels[1])
     inner = int(levels[-2])
     wanted = {
@@ -229,7 +223,7 @@ def _check_sizes(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np
         values = arrays.get(name)
         absent = values is not None and values.size == 0 and name in _OPTIONAL
         if values is None or not (absent or size is None or values.size == size) or values.dtype.str[1:] not in kinds:
-            raise ModelFileError(f"{path} has no fitting table of {name}: make the model anew.")
+            raise ModelFileError(f"{path} has an invalid table of {name}: make the model anew.")
     if bool(arrays["counts"].size) != bool(arrays["peaks"].size) and inner:
         raise ModelFileError(f"{path} has counts without peaks, or peaks without counts: make the model anew.")
 
@@ -237,7 +231,7 @@ def _check_sizes(path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np
 def _vocabulary(path: Path, arrays: dict[str, NDArray[Any]]) -> Vocabulary:
     blob, offsets = arrays["blob"], arrays["offsets"]
     if offsets[0] != 0 or offsets[-1] != blob.size or (np.diff(offsets) <= 0).any():
-        raise ModelFileError(f"{path} has words that make no sense: make the model anew.")
+        raise ModelFileError(f"{path} has invalid words: make the model anew.")
     return Vocabulary(blob, offsets)
 
 
@@ -279,7 +273,7 @@ def _compact(model: "Model") -> tuple[dict[str, NDArray[Any]], dict[str, float]]
 
 
 def _rounded(values: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Values as the nearest of 255 even steps over their range; step 0 is for what never occurs."""
+    """Values as the nearest of 255 even steps over their range. Step 0 marks what never occurs."""
     usual = values[values > _LOWEST]
     low, high = (float(usual.min()), float(usual.max())) if usual.size else (0.0, 0.0)
     width = (high - low) / (_STEPS - 2) or 1.0
@@ -297,17 +291,17 @@ def _decoded(codes: NDArray[np.uint8], tables: NDArray[np.float32], levels: NDAr
     return result
 
 
-def _spelt_out(
+def _expanded(
     path: Path, arrays: dict[str, NDArray[Any]], levels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     order = levels.size - 1
     for name, tables in (("logs", order), ("backoffs", order - 1)):
         table, codes = arrays.get(f"{name}_table"), arrays[name]
         if table is None or table.size != _STEPS * tables or table.dtype != np.float32 or codes.dtype != np.uint8:
-            raise ModelFileError(f"{path} has no fitting table of {name}: make the model anew.")
+            raise ModelFileError(f"{path} has an invalid table of {name}: make the model anew.")
     table = arrays.get("count_table")
     if table is None or (arrays["counts"].size and (table.size == 0 or table.dtype.kind != "u")):
-        raise ModelFileError(f"{path} has no fitting table of counts: make the model anew.")
+        raise ModelFileError(f"{path} has an invalid table of counts: make the model anew.")
     return (
         _decoded(arrays["logs"], arrays["logs_table"], levels),
         _decoded(arrays["backoffs"], arrays["backoffs_table"], levels),

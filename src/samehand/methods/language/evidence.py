@@ -1,71 +1,56 @@
-"""Why the detector says what it says: measures in plain words, and the places in the text that weighed most."""
+"""Why a text got its verdict: sentences about what was found, beside what is usual, and quotes from the text."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.methods.language.features import FEATURES, FIRST_WORD, Words
+from samehand.kernels.ngrams.tries import FIRST_WORD
+from samehand.methods.language.features import Words
+from samehand.methods.language.measures import MEASURES, percent, reason
 from samehand.methods.language.model import Model, ngram_bounds, ngram_places
 from samehand.methods.language.tokens import Tokens
 
-MOST_REASONS, MOST_PLACES = 4, 3
+MOST_REASONS, MOST_SEQUENCES = 4, 3
 LONGEST_QUOTE = 160
 _LEAST_WEIGHT = 0.3
+"""A measure gives a reason if it moves the log-odds of the verdict by this much."""
 
-MEANINGS = {
-    "unknown_words": "words the model does not know",
-    "function_words": "share of common words such as the, of and to",
-    "content_words": "share of words of content",
-    "marks": "share of punctuation",
-    "numbers": "share of numbers",
-    "back_within_50": "words of content come back within 50 words, against chance (log)",
-    "back_within_250": "words of content come back within 250 words, against chance (log)",
-    "back_ever": "words of content come back at all, against chance (log)",
-    "extra_within_50": "share of words that take up one of the last 50, beyond chance",
-    "extra_within_250": "share of words that take up one of the last 250, beyond chance",
-    "extra_ever": "share of words that take up an earlier one, beyond chance",
-    "taken_up": "what the text so far tells of its next words of content",
-    "taken_up_share": "share of words whose stem was said a sentence ago and earlier, beyond chance",
-    "near_pairs": "the same word in passages next to each other, against random order (log)",
-    "near_pairs_z": "the same word in passages next to each other, against random order (deviations)",
-    "distinct": "distinct words of content by all of them",
-    "once": "share of words said only once",
-    "commonest": "share of the commonest word of content",
-    "five_commonest": "share of the five commonest words of content",
-    "gaps": "gaps between the same word, against random order (log)",
-    "topic_near": "likeness of the subjects of neighbouring passages",
-    "topic_drift": "subjects of neighbours are more alike than those far apart by",
-    "class_order": "surprise in the order of word classes",
-    "class_gain": "what the words before tell of the class of the next",
-    "class_breaks": "share of words of a class that does not fit where it stands",
-    "put_in": "evidence of words put in between",
-    "put_in_share": "share of words that look put in between others",
-    "split_pairs": "pairs like 'of the' with a word put in between",
-    "keywords": "share of words that spam is stuffed with",
-    "keyword_kinds": "different words that spam is stuffed with (log)",
-    "word_rarity": "rarity of the words",
-    "gain_3": "what the two words before tell of the next",
-    "gain_4": "what a third word before tells of the next",
-    "log_p_3": "log10 probability of a word after two",
-    "log_p_4": "log10 probability of a word after three",
-    "hard_words": "share of words that the words before make less likely",
-    "known_2": "share of known pairs of words",
-    "known_3": "share of known triples, of the known pairs",
-    "known_4": "share of known runs of four, of the known triples",
-    "relative_entropy_3": "relative entropy of order 3",
-    "relative_entropy_4": "relative entropy of order 4",
-    "known_histories_3": "share of known histories of two words",
-    "known_histories_4": "share of known histories of three words",
-    "sentence_length": "mean length of sentences (log)",
-    "sentence_spread": "spread of the lengths of sentences",
-    "sentence_neighbours": "likeness of the lengths of neighbouring sentences",
-    "short_sentences": "share of sentences of three words and fewer",
-    "long_sentences": "share of sentences of sixty words and more",
-    "repeated_phrases": "share of runs of six words said before",
-}
-"""What each of FEATURES but the length is called to a person."""
+
+def reasons(
+    names: Sequence[str],
+    here: Mapping[str, float],
+    usual: Mapping[str, float],
+    weights: NDArray[np.floating],
+    *,
+    is_fake: bool,
+) -> tuple[str, ...]:
+    """The measures that weighed most for the verdict, and at least one. `weights` are their log-odds for a fake."""
+    towards = weights if is_fake else -weights
+    found: dict[str, str] = {}
+    for place in np.argsort(-towards, kind="stable").tolist():
+        if len(found) == MOST_REASONS or (found and towards[place] < _LEAST_WEIGHT):
+            break
+        name = names[place]
+        found.setdefault(MEASURES[name][0], reason(name, here[name], usual[name]))
+    return tuple(found.values())
+
+
+def too_short(words: int, needed: int) -> str:
+    """Why a text of few words gets no verdict."""
+    return f"The text has {words} words; a verdict needs {needed}."
+
+
+def unknown_words(known: float, needed: float) -> str:
+    """Why a text in another language gets no verdict."""
+    return f"The language model knows {percent(known)} of its words; a verdict needs {percent(needed)}."
+
+
+def few_common_words(common: float, needed: float) -> str:
+    """Why a text that is not running text gets no verdict."""
+    said = MEASURES["function_words"][2].format(percent(common))
+    return f"{said}; a verdict needs {percent(needed)}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -76,18 +61,8 @@ class Source:
     words: Words
 
 
-def reasons(
-    features: Mapping[str, float], usual: Mapping[str, float], weights: NDArray[np.float32], *, is_fake: bool
-) -> tuple[str, ...]:
-    """The measures that spoke most for the verdict: what they are here, and what they are in natural text as long."""
-    towards = weights if is_fake else -weights
-    order = np.argsort(-towards, kind="stable")[:MOST_REASONS]
-    names = [FEATURES[place + 1] for place in order.tolist() if towards[place] >= _LEAST_WEIGHT]
-    return tuple(f"{MEANINGS[name]}: {features[name]:.3g} (natural text: {usual[name]:.3g})" for name in names)
-
-
-def places(source: Source, model: Model, text: int) -> tuple[str, ...]:
-    """The sentence that is least likely for its words, and the n-grams with the largest penalties."""
+def quotes(source: Source, model: Model, text: int) -> tuple[str, ...]:
+    """The sentence whose words predict each other least, and the n-grams with the largest penalties."""
     words = source.words
     first, last = int(words.texts[text]), int(words.texts[text + 1])
     sentences = words.sentences[first : last + 1]
@@ -98,13 +73,14 @@ def places(source: Source, model: Model, text: int) -> tuple[str, ...]:
     if (sizes >= 5).any():
         worst = int(np.where(sizes >= 5, sums / (sizes + 1), np.inf).argmin())
         begin, end = int(sentences[worst]), int(sentences[worst + 1]) - 1
-        found.append(f"the least natural sentence: {_quoted(source.tokens, begin, end)}")
-    grams = _odd_grams(source, model, sentences)
-    return (*found, f"odd sequences: {'; '.join(grams)}") if grams else tuple(found)
+        found.append(f"Its least natural sentence: {_quoted(source.tokens, begin, end)}")
+    if sequences := _odd_sequences(source, model, sentences):
+        found.append(f"Its least natural word sequences: {', '.join(sequences)}")
+    return tuple(found)
 
 
-def _odd_grams(source: Source, model: Model, sentences: NDArray[np.int64]) -> list[str]:
-    """Runs of three known words that break the strongest tie of their first two."""
+def _odd_sequences(source: Source, model: Model, sentences: NDArray[np.int64]) -> list[str]:
+    """The sequences of three known words that break the strongest ties of their first two words."""
     penalties, known = model.relative_entropy(source.words.ids, sentences, 3)
     ends = ngram_places(sentences, 3)
     which = np.repeat(np.arange(sentences.size - 1), np.diff(sentences) + 1)
@@ -114,7 +90,7 @@ def _odd_grams(source: Source, model: Model, sentences: NDArray[np.int64]) -> li
     inside = known & (tokens < bounds) & (tokens - 2 >= begins)
     ids = source.words.ids
     inside &= ids[np.minimum(tokens, ids.size - 1)] >= FIRST_WORD
-    order = np.argsort(-np.where(inside, penalties, -1), kind="stable")[:MOST_PLACES]
+    order = np.argsort(-np.where(inside, penalties, -1), kind="stable")[:MOST_SEQUENCES]
     return [
         _quoted(source.tokens, int(tokens[place]) - 2, int(tokens[place]))
         for place in order.tolist()
@@ -123,7 +99,7 @@ def _odd_grams(source: Source, model: Model, sentences: NDArray[np.int64]) -> li
 
 
 def _quoted(tokens: Tokens, first: int, last: int) -> str:
-    """The words of a text from one token to another, on one line and not too long, unprintable characters left out."""
+    """The text from one token to another, shortened and on one line, without unprintable characters."""
     raw = tokens.data[tokens.starts[first] : tokens.ends[last]].tobytes()[: 4 * LONGEST_QUOTE]
     text = " ".join("".join(c if c.isprintable() else " " for c in raw.decode("utf-8", "replace")).split())
     return f"“{text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + '…'}”"

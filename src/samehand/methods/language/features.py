@@ -1,14 +1,14 @@
 """What is measured of a text to tell whether a person wrote it.
 
-Three kinds of measure, from the words in lower case (how a page writes capitals and blanks says nothing here):
+The measures work on words in lower case: capitals and blanks say nothing about the author. There are three kinds:
 
-* order: what the paper measures (perplexity, relative entropy, how long the known n-grams are), and the same of word
-  classes, which other genres share even where they have other words;
-* coherence, which no generator that forgets after a few words can have: words of content come back sooner and more
-  often than chance would bring them, and neighbouring passages are about the same things;
-* shape: sentences, function words, the weight of the commonest words, phrases said again.
+* order: what the paper measures (perplexity, relative entropy, the length of known n-grams), and the same for word
+  classes, which other genres share even if their words differ;
+* coherence, which a generator that forgets after a few words cannot have: content words come back sooner and more often
+  than by chance, and neighbouring passages have the same subject;
+* shape: sentence lengths, function words, the share of the most frequent words, repeated phrases.
 
-Everything is linear in the text, many texts at once, and releases the interpreter lock.
+All measures take time linear in the text, work on many texts at once, and release the interpreter lock.
 """
 
 import dataclasses
@@ -17,68 +17,18 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import end_to_end
+from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
+from samehand.methods.language.measures import MEASURES
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import Tokens
 
-FEATURES = (
-    "log_tokens",
-    "unknown_words",
-    "function_words",
-    "content_words",
-    "marks",
-    "numbers",
-    "back_within_50",
-    "back_within_250",
-    "back_ever",
-    "extra_within_50",
-    "extra_within_250",
-    "extra_ever",
-    "taken_up",
-    "taken_up_share",
-    "near_pairs",
-    "near_pairs_z",
-    "distinct",
-    "once",
-    "commonest",
-    "five_commonest",
-    "gaps",
-    "topic_near",
-    "topic_drift",
-    "class_order",
-    "class_gain",
-    "class_breaks",
-    "put_in",
-    "put_in_share",
-    "split_pairs",
-    "keywords",
-    "keyword_kinds",
-    "word_rarity",
-    "gain_3",
-    "gain_4",
-    "log_p_3",
-    "log_p_4",
-    "hard_words",
-    "known_2",
-    "known_3",
-    "known_4",
-    "relative_entropy_3",
-    "relative_entropy_4",
-    "known_histories_3",
-    "known_histories_4",
-    "sentence_length",
-    "sentence_spread",
-    "sentence_neighbours",
-    "short_sentences",
-    "long_sentences",
-    "repeated_phrases",
-)
-"""Names of the columns that `measure` gives."""
-
-FIRST_WORD = 3
+FEATURES = ("log_tokens", *MEASURES)
+"""Names of the columns of `measure_words`."""
 FUNCTION_WORDS = 150
-"""So many of the commonest words of the vocabulary say nothing of the subject of a text."""
+"""So many of the most frequent words of the vocabulary say nothing about the subject of a text."""
 _UNKNOWN_CHANCE = 1e-6
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[65:91] += 32
@@ -86,13 +36,14 @@ _LOWER[65:91] += 32
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """What the measures know of a language beside its n-gram model.
+    """What the measures know about a language beside its n-gram model.
 
-    `classes` has the class of each word of the vocabulary, `endings` that of unknown words by their last two letters,
-    `others` that of unknown numbers and marks. `logs3` is -log p(c|ab) in steps of `step`, `logs2` log p(b|a), `logs1`
-    log p(a); classes 1 to `own` are single common words. `topics` has a vector for each of the first words of the
-    vocabulary, `weights` what it counts for. `keywords` are hashes of words that spam is stuffed with. `stem_chances`
-    is how likely a word of content has the stem of each word.
+    * `classes`: the class of each word of the vocabulary; `endings`: of unknown words, by their last two letters;
+      `others`: of unknown numbers and punctuation. Classes 1 to `own` are single frequent words.
+    * `logs3`: -log p(c|ab) in units of `step`; `logs2`: log p(b|a); `logs1`: log p(a), for classes a, b, c.
+    * `topics`: a vector for each of the first words of the vocabulary; `weights`: how much it counts.
+    * `keywords`: hashes of spam keywords.
+    * `stem_chances`: for each word the probability that a content word has its stem.
     """
 
     classes: NDArray[np.uint8]
@@ -111,7 +62,7 @@ class Tables:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """The tokens of texts as a model sees them, in lower case. `bounds` are the texts in tokens."""
+    """The tokens of texts, in lower case, as the measures see them. `bounds` are the offsets of the texts in tokens."""
 
     ids: NDArray[np.int32]
     hashes: NDArray[np.uint64]
@@ -124,31 +75,37 @@ class Words:
 
 
 def words_of(tokens: Tokens, model: Model) -> Words:
-    """The words of texts, looked up in a model whose words are in lower case."""
+    """The words of texts, with their ids in a model."""
     data = lowered(tokens.data)
     hashes, stems, kinds, endings = shapes.word_shapes(data, tokens.starts, tokens.ends)
-    ids = model.vocabulary.ids_of(data, tokens.starts, tokens.ends)
+    ids = model.vocabulary.ids_of(data if model.is_lower else tokens.data, tokens.starts, tokens.ends)
     return Words(ids, hashes, stems, kinds, endings, tokens.sentences, tokens.texts, tokens.sentences[tokens.texts])
 
 
+def known_shares(words: Words) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The number of words of each text, without punctuation and numbers, and the share that the model knows."""
+    is_word = words.kinds == shapes.WORD
+    number = sums(is_word, words.bounds)
+    known = sums(is_word & (words.ids >= FIRST_WORD), words.bounds)
+    return number.astype(np.int64), known / np.maximum(1, number)
+
+
 def word_hashes(words: Iterable[str]) -> NDArray[np.uint64]:
-    """The hashes of words, sorted: `Tables.keywords`."""
-    listed = [word.lower().encode() for word in words]
-    ends = np.cumsum([len(word) for word in listed], dtype=np.int64)
-    starts = ends - np.array([len(word) for word in listed], np.int64)
-    hashes: NDArray[np.uint64] = shapes.word_shapes(np.frombuffer(b"".join(listed), np.uint8), starts, ends)[0]
+    """The sorted hashes of words, for `Tables.keywords`."""
+    data, offsets = end_to_end(word.lower().encode() for word in words)
+    hashes: NDArray[np.uint64] = shapes.word_shapes(data, offsets[:-1], offsets[1:])[0]
     return np.unique(hashes)
 
 
 def stem_chances_of(model: Model) -> NDArray[np.float32]:
-    """For each word how likely a word of content has its stem."""
+    """For each word the probability that a content word has its stem."""
     vocabulary = model.vocabulary
     stems, kinds = shapes.word_shapes(vocabulary.blob, vocabulary.offsets[:-1], vocabulary.offsets[1:])[1:3]
     chances = np.where(kinds == shapes.WORD, 10.0 ** model.logs[: len(vocabulary)], 0)
     chances[: FIRST_WORD + FUNCTION_WORDS] = 0
     groups = np.unique(stems, return_inverse=True)[1]
-    sums = np.bincount(groups, chances / chances.sum())[groups]
-    return np.maximum(sums, _UNKNOWN_CHANCE).astype(np.float32)
+    per_stem = np.bincount(groups, chances / chances.sum())[groups]
+    return np.maximum(per_stem, _UNKNOWN_CHANCE).astype(np.float32)
 
 
 def lowered(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -157,40 +114,36 @@ def lowered(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return small
 
 
-def measure(tokens: Tokens, model: Model, tables: Tables) -> NDArray[np.float32]:
-    """The FEATURES of each text, one row a text."""
-    return measure_words(words_of(tokens, model), model, tables)
-
-
 def measure_words(words: Words, model: Model, tables: Tables) -> NDArray[np.float32]:
-    """The FEATURES of each text, one row a text."""
+    """The FEATURES of each text, one row per text."""
     columns = {
         **_shares(words, tables),
         **_coherence(words, model, tables),
         **_classes(words, tables),
-        **_ngrams(words, model),
+        **ngram_columns(model, words.ids, words.sentences, words.texts),
         **_sentences(words),
     }
     return np.stack([columns[name] for name in FEATURES], axis=1).astype(np.float32)
 
 
-def _sums(values: NDArray[np.generic], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
-    sums: NDArray[np.float64] = shapes.segment_sums(values.astype(np.float64), bounds)
-    return sums
+def sums(values: NDArray[np.generic], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The sum of the values of each text. It does not depend on the other texts, not even by rounding."""
+    found: NDArray[np.float64] = shapes.segment_sums(values.astype(np.float64), bounds)
+    return found
 
 
 def _shares(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
     tokens = np.maximum(1, np.diff(words.bounds))
     is_word = words.kinds == shapes.WORD
-    spoken = np.maximum(1, _sums(is_word, words.bounds))
+    spoken = np.maximum(1, sums(is_word, words.bounds))
     keywords, kinds = shapes.among(words.hashes, tables.keywords, words.bounds)
     common = is_word & (words.ids >= FIRST_WORD) & (words.ids < FIRST_WORD + FUNCTION_WORDS)
     return {
         "log_tokens": np.log(tokens),
-        "unknown_words": _sums(is_word & (words.ids < FIRST_WORD), words.bounds) / spoken,
-        "function_words": _sums(common, words.bounds) / spoken,
-        "marks": _sums(words.kinds == shapes.OTHER, words.bounds) / tokens,
-        "numbers": _sums(words.kinds == shapes.NUMBER, words.bounds) / tokens,
+        "unknown_words": sums(is_word & (words.ids < FIRST_WORD), words.bounds) / spoken,
+        "function_words": sums(common, words.bounds) / spoken,
+        "marks": sums(words.kinds == shapes.OTHER, words.bounds) / tokens,
+        "numbers": sums(words.kinds == shapes.NUMBER, words.bounds) / tokens,
         "keywords": keywords / spoken,
         "keyword_kinds": np.log1p(kinds),
         "repeated_phrases": kernel.repeated_phrases(words.hashes, words.bounds),
@@ -228,7 +181,7 @@ def _coherence(words: Words, model: Model, tables: Tables) -> dict[str, NDArray[
 
 
 def class_ids(words: Words, tables: Tables) -> NDArray[np.uint8]:
-    """The class of each token: by the word where it is known, else by its ending."""
+    """The class of each token: of the word if it is known, else by its ending."""
     unknown = np.where(words.kinds == shapes.WORD, tables.endings[words.endings], tables.others[words.kinds])
     return np.where(words.ids >= FIRST_WORD, tables.classes[words.ids], unknown).astype(np.uint8)
 
@@ -255,29 +208,33 @@ def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _ngrams(words: Words, model: Model) -> dict[str, NDArray[np.float64]]:
-    places = ngram_bounds(words.sentences, 1)[words.texts]
+def ngram_columns(
+    model: Model, ids: NDArray[np.int32], sentences: NDArray[np.int64], texts: NDArray[np.int64]
+) -> dict[str, NDArray[np.float64]]:
+    """The measures of order. What a model of a low order or without counts cannot measure is 0."""
+    places = ngram_bounds(sentences, 1)[texts]
     predicted = np.maximum(1, np.diff(places))
-    logs = {n: model.log_probabilities(words.ids, words.sentences, n) for n in (1, 3, 4)}
-    length = model.matched_lengths(words.ids, words.sentences, 4)
-    known = [np.maximum(1, _sums(length >= n, places)) for n in (1, 2, 3, 4)]
+    logs = {n: model.log_probabilities(ids, sentences, min(n, model.order)) for n in (1, 3, 4)}
+    lengths = model.matched_lengths(ids, sentences, min(4, model.order))
+    known = [np.maximum(1, sums(lengths >= n, places)) for n in (1, 2, 3, 4)]
+    zeros = np.zeros(predicted.size)
     columns = {
-        "word_rarity": -_sums(logs[1], places) / predicted,
-        "gain_3": _sums(logs[3] - logs[1], places) / predicted,
-        "gain_4": _sums(logs[4] - logs[3], places) / predicted,
-        "log_p_3": _sums(logs[3], places) / predicted,
-        "log_p_4": _sums(logs[4], places) / predicted,
-        "hard_words": _sums(logs[3] - logs[1] < -1, places) / predicted,
-        "known_2": known[1] / known[0],
-        "known_3": known[2] / known[1],
-        "known_4": known[3] / known[2],
+        "word_rarity": -sums(logs[1], places) / predicted,
+        "gain_3": sums(logs[3] - logs[1], places) / predicted,
+        "gain_4": sums(logs[4] - logs[3], places) / predicted,
+        "log_p_3": sums(logs[3], places) / predicted,
+        "log_p_4": sums(logs[4], places) / predicted,
+        "hard_words": sums(logs[3] - logs[1] < -1, places) / predicted,
+        **{f"known_{n}": known[n - 1] / known[n - 2] if n <= model.order else zeros for n in (2, 3, 4)},
     }
     for order in (3, 4):
-        penalties, is_known = model.relative_entropy(words.ids, words.sentences, order)
-        grams = ngram_bounds(words.sentences, order)[words.texts]
-        histories = _sums(is_known, grams)
-        columns[f"relative_entropy_{order}"] = _sums(penalties, grams) / np.maximum(1, histories)
-        columns[f"known_histories_{order}"] = histories / np.maximum(1, np.diff(grams))
+        columns[f"relative_entropy_{order}"] = columns[f"known_histories_{order}"] = zeros
+        if model.has_counts and order <= model.order:
+            penalties, is_known = model.relative_entropy(ids, sentences, order)
+            grams = ngram_bounds(sentences, order)[texts]
+            histories = sums(is_known, grams)
+            columns[f"relative_entropy_{order}"] = sums(penalties, grams) / np.maximum(1, histories)
+            columns[f"known_histories_{order}"] = histories / np.maximum(1, np.diff(grams))
     return columns
 
 

@@ -1,17 +1,18 @@
-"""Fake text for the detection game (section 3.3 of the paper): the other player, seeded.
+"""Seeded generators of fake text, as in the detection game of section 3.3 of the paper.
 
-A text is word ids, 0 the unknown word, 1 and 2 the begin and end of a sentence (never in a text itself), and where its
-sentences end. Every generator works on the text that the spammer has, and knows nothing of the detector's model.
+A text is word ids and the offsets of its sentences. Ids 0, 1 and 2 are the unknown word and the begin and end of a
+sentence; the last two never stand in a text itself. Every generator works on the text that a spammer has, and knows
+nothing about the detector's model.
 
-* `pw5`, `pw10`, "patchworks of sequences of 5 or 10 words": runs of so many words, begun anywhere in the source, one
-  behind the other. Punctuation is words, as it is to the models. A sentence ends where it ended in the source.
-* `ws10`, `ws25`, `ws50`, "natural text stuffed with 10%, 25% or 50% of common spam keywords": a passage of the source,
-  begun with a sentence, with keywords put in between its words at random places. The share is of the words of the
-  result; keywords are drawn evenly.
-* `lm2`, `lm3`, `lm4`, "Markovian texts, using 2, 3 and 4-gram language models": every word is drawn as often as it
-  follows the n - 1 words before it in the source, sentences having a begin and an end. The paper's generator was a
-  smoothed model, which also makes n-grams that no one wrote; ours makes none but natural n-grams and so is the harder
-  one to find. `sample` draws from any model, a smoothed one too.
+* `pw5`, `pw10`, "patchworks of sequences of 5 or 10 words": sequences of so many words, which begin anywhere in the
+  source, joined. Punctuation marks are words, as they are to the models. Sentences end where they end in the source.
+* `ws10`, `ws25`, `ws50`, "natural text stuffed with 10%, 25% or 50% of common spam keywords": a passage of the source
+  from the begin of a sentence on, with keywords inserted at random places. The share is of the words of the result;
+  all keywords are equally likely.
+* `lm2`, `lm3`, `lm4`, "Markovian texts, using 2, 3 and 4-gram language models": every word is drawn with the frequency
+  with which it follows the n - 1 words before it in the source. The paper's generator was a smoothed model, which also
+  makes n-grams that nobody wrote. Ours makes only n-grams of the source, and so is harder to detect. `sample` draws
+  from any model, a smoothed one too.
 """
 
 import dataclasses
@@ -22,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
+from samehand.kernels.ngrams.tries import END, START
 from samehand.methods.language import KINDS
 
-UNKNOWN, BEGIN, END = 0, 1, 2
 LONGEST_SENTENCE = 1000
-"""A sampled sentence of so many words ends: a model may have no way out."""
+"""A sampled sentence ends after so many words: some models would never end it."""
 
 _KEYWORDS = """viagra cialis levitra pharmacy pills prescription tramadol xanax valium ambien phentermine hydrocodone
 soma casino poker blackjack roulette slots jackpot betting lottery bonus gambling bingo mortgage refinance loan loans
@@ -36,7 +37,7 @@ software antivirus dvd mp3 dating singles webcam adult porn sex nude xxx escort 
 enhancement herbal supplements hair removal acne hosting domain seo backlinks traffic marketing affiliate earn income
 work home degree diploma essay thesis travel hotel hotels flights vacation lawyer attorney mesothelioma asbestos"""
 SPAM_KEYWORDS = tuple(_KEYWORDS.split())
-"""Words that spam is stuffed with; a vocabulary must know them for their ids to be had."""
+"""Words that spam is stuffed with."""
 
 _NO_SPACE_BEFORE = frozenset(",.;:!?)]}%…”»。，！？、") | {"...", ".."}
 _NO_SPACE_AFTER = frozenset("([{$£€#“‘«„¿¡")
@@ -45,7 +46,7 @@ _CLITICS = frozenset(("'s", "'m", "'d", "'ll", "'re", "'ve", "n't"))
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class WordText:
-    """Word ids of a text; sentence i has ids[sentences[i]:sentences[i+1]]."""
+    """Word ids of a text. Sentence i has ids[sentences[i]:sentences[i+1]]."""
 
     ids: NDArray[np.int32]
     sentences: NDArray[np.int64]
@@ -57,26 +58,24 @@ class WordText:
             or self.sentences[-1] != self.ids.size
             or not self.ids.size
         ):
-            raise UsageError("There is no text to generate from: give ids, and the bounds of their sentences.")
+            raise UsageError("There is no text to generate from: give a text with at least one word.")
 
 
-def generate(
-    kind: str, source: WordText, *, words: int, seed: int, keywords: NDArray[np.int32] | None = None
-) -> WordText:
-    """A text of one of KINDS, `words` long; `keywords` are needed for stuffing. For many texts keep a `Generator`."""
-    return Generator(kind, source, keywords=keywords).generate(words, seed)
+def number_of(kind: str) -> int:
+    """The number in the name of one of KINDS: words, percent or order."""
+    if kind not in KINDS:
+        raise UsageError(f"There is no generator {kind!r}: choose one of {', '.join(KINDS)}.")
+    return int(kind[2:])
 
 
 class Generator:
-    """One of KINDS over a source, prepared once."""
+    """Makes texts of one of KINDS from a source. Stuffing needs the ids of keywords."""
 
     def __init__(self, kind: str, source: WordText, *, keywords: NDArray[np.int32] | None = None) -> None:
-        if kind not in KINDS:
-            raise UsageError(f"There is no generator {kind!r}: choose one of {', '.join(KINDS)}.")
-        number = int(kind[2:])
+        number = number_of(kind)
         if kind.startswith("ws"):
             if keywords is None or not keywords.size:
-                raise UsageError(f"{kind} stuffs text with keywords: give their ids.")
+                raise UsageError(f"{kind} inserts keywords into text: give their ids.")
             self._draw = functools.partial(_stuffed, source, number / 100, keywords)
         elif kind.startswith("pw"):
             self._draw = functools.partial(_patchwork, source, number)
@@ -84,9 +83,9 @@ class Generator:
             self._draw = functools.partial(_markov, _Places.of(source, number - 1))
 
     def generate(self, words: int, seed: int) -> WordText:
-        """A text of `words` words; the same for the same seed."""
+        """A text of `words` words. The same seed gives the same text."""
         if words < 1:
-            raise UsageError(f"{words} words are no text: ask for one and more.")
+            raise UsageError(f"A text cannot have {words} words: ask for one or more.")
         ids, ends = self._draw(words, np.random.Generator(np.random.PCG64(seed)))
         bounds = np.flatnonzero(ends[:words]) + 1
         return WordText(
@@ -95,7 +94,7 @@ class Generator:
 
 
 def _sentence_ends(source: WordText) -> NDArray[np.bool_]:
-    """For each word whether a sentence ends behind it."""
+    """Whether a sentence ends after each word."""
     ends = np.zeros(source.ids.size, np.bool_)
     bounds = source.sentences[1:]
     ends[bounds[bounds > 0] - 1] = True
@@ -114,7 +113,7 @@ def _patchwork(
 def _stuffed(
     source: WordText, share: float, keywords: NDArray[np.int32], words: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """A passage with keywords in it; a source that ends before the passage does begins anew."""
+    """A passage with keywords inserted. A source that is too short is repeated."""
     stuffed = round(words * share)
     begin = source.sentences[random.integers(0, source.sentences.size - 1)]
     places = (begin + np.arange(words - stuffed)) % source.ids.size
@@ -128,11 +127,11 @@ def _stuffed(
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Where each history of a source stands.
+    """Where each history of a source occurs.
 
-    Sentences lie end to end, each with as many begins before it as a history has words, and an end behind it. `groups`
-    numbers the history that ends at each place; order[bounds[g]:bounds[g+1]] are the places of history g. To draw a
-    word as often as it follows a history is to choose one of its places, and look behind.
+    Sentences lie end to end, each with as many begins before it as a history has words, and an end after it. `groups`
+    numbers the history that ends at each place; order[bounds[g]:bounds[g+1]] are the places of history g. Choosing one
+    of these places at random, and taking the word after it, draws a word with its frequency after the history.
     """
 
     words: NDArray[np.int32]
@@ -145,7 +144,7 @@ class _Places:
     def of(cls, source: WordText, length: int) -> "_Places":
         sizes = np.diff(source.sentences)
         sentence_of = np.repeat(np.arange(sizes.size), sizes)
-        words = np.full(source.ids.size + sizes.size * (length + 1), BEGIN, np.int32)
+        words = np.full(source.ids.size + sizes.size * (length + 1), START, np.int32)
         words[np.arange(source.ids.size) + sentence_of * (length + 1) + length] = source.ids
         words[np.cumsum(sizes + length + 1) - 1] = END
         groups = ngram_groups(words, length)
@@ -154,9 +153,9 @@ class _Places:
 
 
 def ngram_groups(words: NDArray[np.int32], length: int) -> NDArray[np.int64]:
-    """For each place the number of the n-gram of `length` words that ends there; equal n-grams have equal numbers.
+    """Numbers the n-grams of `length` words by the place where they end. Equal n-grams have equal numbers.
 
-    The n-grams at the first places, which are shorter, count as n-grams of their own.
+    The first places, where a whole n-gram does not fit, have numbers of their own.
     """
     groups = np.unique(words, return_inverse=True)[1].astype(np.int64)
     single, several = groups, int(groups.max(initial=0)) + 1
@@ -187,19 +186,17 @@ def _markov(places: _Places, words: int, random: np.random.Generator) -> tuple[N
     return ids, ends
 
 
-def sample(
-    successors: Callable[[Sequence[int]], tuple[NDArray[np.int32], NDArray[np.float64]]],
-    *,
-    order: int,
-    words: int,
-    seed: int,
-) -> WordText:
-    """A text drawn from a model: `successors` gives the words that may follow a history and their probabilities."""
+Successors = Callable[[Sequence[int]], tuple[NDArray[np.int32], NDArray[np.float64]]]
+"""The words that can follow a history, and their probabilities."""
+
+
+def sample(successors: Successors, *, order: int, words: int, seed: int) -> WordText:
+    """A text drawn from a model of this order."""
     random = np.random.Generator(np.random.PCG64(seed))
     ids: list[int] = []
     bounds = [0]
     while len(ids) < words:
-        history = [BEGIN, *ids[bounds[-1] :]][-(order - 1) :] if order > 1 else []
+        history = [START, *ids[bounds[-1] :]][-(order - 1) :] if order > 1 else []
         following, probabilities = successors(history)
         sums = np.cumsum(probabilities)
         word = int(following[min(int(np.searchsorted(sums, random.random() * sums[-1], "right")), sums.size - 1)])
@@ -211,7 +208,7 @@ def sample(
 
 
 def detokenize(words: Sequence[str]) -> str:
-    """Tokens as a person would write them; `tokenize` finds most of them again."""
+    """Tokens as a person would write them. `tokenize` finds most of them again."""
     parts: list[str] = []
     is_quoted = False
     glue = True

@@ -1,18 +1,17 @@
 """Katz back-off with Good-Turing discounts (Katz 1987): from counts to probabilities.
 
-An n-gram that was seen r times keeps the share d(r) of its relative frequency; what all successors of a history give
-up goes to the words that never followed it, by their probability after the shorter history. Counts above k keep
-everything. With n(r) n-grams that were seen r times:
+An n-gram that was seen r times keeps the share d(r) of its relative frequency. What all successors of a history lose
+goes to the words that never followed it, in proportion to their probability after the shorter history. Counts above k
+lose nothing. With n(r) n-grams that were seen r times:
 
     d(r) = (r* / r - (k + 1) n(k + 1) / n(1)) / (1 - (k + 1) n(k + 1) / n(1)),   r* = (r + 1) n(r + 1) / n(r)
 
-Where small or filtered collections give a d(r) outside of (0, 1], the next smaller k is tried, down to no discount at
-all. A history that would leave nothing for other words is counted once more than it occurred, as SRILM does. What
-single words give up is the probability of the unknown word.
+Small or filtered collections can give a d(r) outside of (0, 1]. Then the next smaller k is tried, down to no discount
+at all. A history that would leave nothing for other words is counted once more than it occurred, as SRILM does. What
+single words lose is the probability of the unknown word.
 """
 
-import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,39 +25,28 @@ from samehand.methods.language.model import NEVER, Model
 from samehand.methods.language.trie import Trie
 
 LARGEST_K = 7
-_NOTHING = 1e-12
-"""A probability below is lost in rounding."""
+NOTHING = 1e-12
+"""A probability mass below this is lost in rounding."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KatzRule:
-    """How counts become a model: the fewest times an n-gram of each order must be seen, and k."""
+def train(counts: Counts, cutoffs: Sequence[int] = (), *, metadata: Mapping[str, Any] | None = None) -> Model:
+    """The Katz model of these counts. `cutoffs` says how often an n-gram of each order must occur to be kept.
 
-    cutoffs: tuple[int, ...] = (1, 1, 1, 1, 1)
-    largest_k: int = LARGEST_K
-
-    def cutoff(self, length: int) -> int:
-        """Fewest times for n-grams of this length; longer ones never less than shorter ones."""
-        return max(self.cutoffs[:length], default=1)
-
-
-def train(counts: Counts, rule: KatzRule | None = None, *, facts: Mapping[str, Any] | None = None) -> Model:
-    """The Katz model of these counts."""
-    rule = rule or KatzRule()
+    A longer n-gram must occur at least as often as a shorter one. Single words are all kept.
+    """
     if counts.tokens < 1:
         raise UsageError("There is not one word to make a model of: give more text.")
-    if not 0 <= rule.largest_k <= 100:
-        raise UsageError(f"The largest discounted count is {rule.largest_k}: choose a value from 0 to 100.")
-    discounts = [discounts_of(_level_counts(counts, length), rule.largest_k) for length in range(1, counts.order + 1)]
-    trie, kept = _cut(counts, rule)
+    discounts = [discounts_of(_level_counts(counts, length)) for length in range(1, counts.order + 1)]
+    least = [max(cutoffs[:length], default=1) for length in range(1, counts.order + 1)]
+    trie, kept = _cut(counts, least)
     probabilities = _probabilities(counts, trie, kept, discounts)
     suffixes = trie.suffixes()
     backoffs = backoff_weights(trie, suffixes, probabilities)
-    largest = int(kept.max(initial=0))
-    made_of = {
+    stored: NDArray[Any] = kept.astype(np.uint32 if int(kept.max(initial=0)) < 1 << 32 else np.uint64)
+    made_from = {
         "tokens": counts.tokens,
         "sentences": counts.sentences,
-        "cutoffs": [rule.cutoff(length) for length in range(1, counts.order + 1)],
+        "cutoffs": least,
         "discounts": [[round(float(share), 6) for share in shares] for shares in discounts],
     }
     return Model(
@@ -66,16 +54,16 @@ def train(counts: Counts, rule: KatzRule | None = None, *, facts: Mapping[str, A
         trie,
         to_logs(probabilities),
         to_logs(backoffs),
-        kept.astype(np.uint32 if largest < 1 << 32 else np.uint64),
-        peaks_of(trie, suffixes, kept, counts.tokens),
-        made_of | dict(facts or {}),
+        stored,
+        peaks_of(trie, suffixes, stored, counts.tokens),
+        made_from | dict(metadata or {}),
     )
 
 
-def discounts_of(counts: NDArray[np.uint64], largest_k: int) -> NDArray[np.float64]:
-    """d(1) to d(k) for the largest k up to `largest_k` that gives sane ones; empty where none does."""
-    seen = np.bincount(counts[(counts > 0) & (counts <= largest_k + 1)].astype(np.int64), minlength=largest_k + 2)
-    for k in range(largest_k, 0, -1):
+def discounts_of(counts: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """d(1) to d(k) for the largest k up to LARGEST_K that gives valid discounts; empty if none does."""
+    seen = np.bincount(counts[(counts > 0) & (counts <= LARGEST_K + 1)].astype(np.int64), minlength=LARGEST_K + 2)
+    for k in range(LARGEST_K, 0, -1):
         numbers = seen[: k + 2].astype(np.float64)
         if (numbers[1:] == 0).any():
             continue
@@ -88,7 +76,7 @@ def discounts_of(counts: NDArray[np.uint64], largest_k: int) -> NDArray[np.float
 
 
 def to_logs(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
-    """log10, with the mark of what never occurs for 0."""
+    """log10, and NEVER for 0."""
     logs = np.full(probabilities.size, NEVER, np.float32)
     np.log10(probabilities, out=logs, where=probabilities > 0, casting="same_kind")
     return np.maximum(logs, np.float32(NEVER))
@@ -104,9 +92,10 @@ def peaks_of(
 
 
 def backoff_weights(trie: Trie, suffixes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a shorter history's probabilities are multiplied by, for each inner node; sums come out as one.
+    """The back-off weight of each inner node, by which probabilities after the shorter history are multiplied.
 
-    A history all of whose possible successors were seen leaves nothing: its successors, in place, are raised to one.
+    If all possible successors of a history were seen, nothing is left to back off to: the probabilities of its
+    successors are scaled to the sum one, in place.
     """
     shorter = np.zeros(len(trie))
     longer = suffixes >= 0
@@ -116,11 +105,11 @@ def backoff_weights(trie: Trie, suffixes: NDArray[np.int64], probabilities: NDAr
         nodes = trie.level(length)
         left = 1.0 - trie.child_sums(probabilities)[nodes]
         open_mass = 1.0 - trie.child_sums(shorter)[nodes]
-        closed = (left <= _NOTHING) | (open_mass <= _NOTHING)
+        closed = (left <= NOTHING) | (open_mass <= NOTHING)
         childless = trie.first[nodes.start : nodes.stop] == trie.first[nodes.start + 1 : nodes.stop + 1]
         weights[nodes] = np.where(childless, 1.0, np.where(closed, 0.0, left / np.where(closed, 1.0, open_mass)))
         scale = np.ones(trie.inner)
-        scale[nodes] = np.where(closed & ~childless, 1.0 / np.maximum(1.0 - left, _NOTHING), 1.0)
+        scale[nodes] = np.where(closed & ~childless, 1.0 / np.maximum(1.0 - left, NOTHING), 1.0)
         below = trie.level(length + 1)
         probabilities[below] *= np.repeat(scale, trie.child_numbers())[_children(trie, below)]
         further = suffixes[trie.levels[length + 1] :]
@@ -129,7 +118,7 @@ def backoff_weights(trie: Trie, suffixes: NDArray[np.int64], probabilities: NDAr
 
 
 def _children(trie: Trie, nodes: slice) -> slice:
-    """Nodes as places among all that have a parent."""
+    """Nodes as places among all nodes that have a parent."""
     return slice(nodes.start - int(trie.levels[1]), nodes.stop - int(trie.levels[1]))
 
 
@@ -140,11 +129,11 @@ def _level_counts(counts: Counts, length: int) -> NDArray[np.uint64]:
     return found
 
 
-def _cut(counts: Counts, rule: KatzRule) -> tuple[Trie, NDArray[np.uint64]]:
+def _cut(counts: Counts, least: Sequence[int]) -> tuple[Trie, NDArray[np.uint64]]:
     keep = np.ones(len(counts.trie), np.bool_)
     for length in range(2, counts.order + 1):
         nodes = counts.trie.level(length)
-        keep[nodes] = counts.counts[nodes] >= max(1, rule.cutoff(length))
+        keep[nodes] = counts.counts[nodes] >= max(1, least[length - 1])
     keep = counts.trie.dropped_orphans(keep)
     if keep.all():
         return counts.trie, counts.counts
@@ -154,7 +143,7 @@ def _cut(counts: Counts, rule: KatzRule) -> tuple[Trie, NDArray[np.uint64]]:
 def _probabilities(
     counts: Counts, trie: Trie, kept: NDArray[np.uint64], discounts: list[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Discounted probability of each node; for single words the unknown word takes the rest."""
+    """The discounted probability of each node. The unknown word gets what the single words leave."""
     found = np.zeros(len(trie))
     discounted = np.zeros(len(trie))
     for length, shares in enumerate(discounts, 1):
@@ -165,12 +154,12 @@ def _probabilities(
     discounted[[kernel.UNKNOWN, kernel.START]] = 0.0
     total = float(counts.tokens)
     rest = 1.0 - discounted[words].sum() / total
-    found[words] = discounted[words] / (total if rest > _NOTHING else total + 1.0)
-    found[kernel.UNKNOWN] = max(1.0 - found[words].sum(), 1.0 / (total + 1.0) if rest <= _NOTHING else 0.0)
-    # A count file may say less of a history than of its successors together: then these are the total.
+    found[words] = discounted[words] / (total if rest > NOTHING else total + 1.0)
+    found[kernel.UNKNOWN] = max(1.0 - found[words].sum(), 1.0 / (total + 1.0) if rest <= NOTHING else 0.0)
+    # In count files a history can have a smaller count than its successors together. Then their sum is the total.
     sums = trie.child_sums(kept.astype(np.float64))
     given = np.maximum(kept[: trie.inner].astype(np.float64), sums)
-    whole = given - trie.child_sums(discounted) <= _NOTHING * given
+    whole = given - trie.child_sums(discounted) <= NOTHING * given
     totals = np.maximum(given + whole, 1.0)
     found[trie.levels[1] :] = discounted[trie.levels[1] :] / np.repeat(totals, trie.child_numbers())
     return found

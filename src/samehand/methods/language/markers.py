@@ -1,10 +1,10 @@
-"""Markers: the n-grams that are typical of one source and absent from a reference (section 2.2 of the paper).
+"""Markers: n-grams that are typical of one source and absent from a reference (section 2.2 of the paper).
 
-The paper takes the 2-grams, 3-grams and 4-grams that stand at least twice in the source and not at all in the
-reference. We also ask for several texts, so that no single page gives markers, let a reference hold a marker if it
-does so far more rarely, and rank by Dunning's log-likelihood ratio: how sure it is that source and reference differ. An
-n-gram that stands within a longer marker nearly as often as anywhere is left out, and markers that overlap (`a b c d`,
-`b c d e`) and stand nearly as often become one: a repeated phrase is one marker.
+The paper takes the 2-grams, 3-grams and 4-grams that occur at least twice in the source and never in the reference. We
+also require several texts, so that no single page makes markers, and can allow a much lower rate in the reference.
+Markers are ranked by Dunning's log-likelihood ratio: how sure is it that source and reference differ? An n-gram that
+occurs nearly always within a longer marker is left out. Markers that overlap (`a b c d`, `b c d e`) and occur nearly
+equally often become one: a repeated phrase is one marker.
 """
 
 import dataclasses
@@ -14,23 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.errors import SettingsError, UsageError
+from samehand.kernels.ngrams.tries import UNKNOWN
 
-UNKNOWN = 0
+LEAST_COUNT = 2
 _NEARLY = 0.8
-"""Share of an n-gram's count that a longer one must have to stand for it."""
+"""A longer n-gram stands for a shorter one if it has at least this share of its count."""
 _SPARE = 50
-"""Candidates kept for each marker wanted, by score: overlapping ones become one after that."""
+"""Candidates kept for each marker wanted, by score, before overlapping ones become one."""
 
 CountsOf = Callable[[NDArray[np.int32]], NDArray[np.int64]]
-"""Counts in a reference of n-grams, the rows of an array."""
+"""The counts of n-grams, the rows of an array, in a reference."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MarkerRule:
-    """What makes a marker; `rarer` is the most that its rate in the reference may be of its rate in the source."""
+    """What makes a marker. `rarer` is the largest ratio of its rate in the reference to its rate in the source."""
 
     orders: tuple[int, ...] = (2, 3, 4)
-    least_count: int = 2
     least_texts: int = 2
     rarer: float = 0.0
     most: int = 100
@@ -38,15 +38,17 @@ class MarkerRule:
     def __post_init__(self) -> None:
         if not self.orders or min(self.orders) < 1 or max(self.orders) > 5:
             raise SettingsError(f"The orders of markers are {self.orders}: choose from 1 to 5.")
-        if self.least_count < 1 or self.least_texts < 1 or self.most < 1 or not 0 <= self.rarer < 1:
-            raise SettingsError("A marker needs a count, texts and a number above 0, and `rarer` from 0 to below 1.")
+        if self.least_texts < 1 or self.most < 1:
+            raise SettingsError("A marker needs at least one text, and at least one marker must be wanted.")
+        if not 0 <= self.rarer < 1:
+            raise SettingsError(f"The largest ratio of rates (rarer) is {self.rarer}: choose 0 or more, below 1.")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Marker:
-    """Words, how often they stand in source and reference, how sure the difference is, and in how many texts they are.
+    """An n-gram with its counts in source and reference, the log-likelihood ratio, and the number of its texts.
 
-    Of markers that were joined, count, texts and score are the least of their parts', reference_count the most.
+    A marker joined from several has their smallest count, score and texts, and their largest reference_count.
     """
 
     ngram: tuple[int, ...]
@@ -58,7 +60,7 @@ class Marker:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Markers:
-    """The markers, best first; and by order the share of the source's n-grams that the reference does not hold."""
+    """The markers, best first. `absent` has the share of repeated n-grams that the reference lacks, by order."""
 
     found: list[Marker]
     absent: dict[int, float]
@@ -73,15 +75,17 @@ def find_markers(
     reference_words: int,
     rule: MarkerRule | None = None,
 ) -> Markers:
-    """Markers of a source: sentence i is ids[sentences[i]:sentences[i+1]], text i the sentences texts[i]:texts[i+1]."""
+    """The markers of a source: sentence i is ids[sentences[i]:sentences[i+1]], text i sentences texts[i]:texts[i+1]."""
     rule = rule or MarkerRule()
     if sentences[-1] != ids.size or texts[-1] != sentences.size - 1 or reference_words < 1:
-        raise UsageError("The bounds of sentences and texts do not fit the words, or the reference is empty.")
+        raise UsageError(
+            "The bounds of sentences and texts do not fit the words, or the reference is empty: pass matching ones."
+        )
     absent: dict[int, float] = {}
     candidates: list[Marker] = []
     for order in sorted(rule.orders):
         ngrams, counts, spread = count_ngrams(ids, sentences, texts, order)
-        often = counts >= rule.least_count
+        often = counts >= LEAST_COUNT
         ngrams, counts, spread = ngrams[often], counts[often], spread[often]
         reference = np.asarray(counts_of(ngrams), np.int64) if len(ngrams) else np.zeros(0, np.int64)
         absent[order] = float(np.mean(reference == 0)) if len(ngrams) else 0.0
@@ -103,7 +107,7 @@ def _rank(marker: Marker) -> tuple[float, int, tuple[int, ...]]:
 def count_ngrams(
     ids: NDArray[np.int32], sentences: NDArray[np.int64], texts: NDArray[np.int64], order: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The n-grams within sentences, without unknown words, sorted: their words, counts, and texts they stand in."""
+    """The n-grams within sentences, sorted, without unknown words: their words, counts, and numbers of texts."""
     sizes = np.diff(sentences)
     left = np.repeat(sentences[1:], sizes) - np.arange(ids.size)
     known = np.concatenate([[0], np.cumsum(ids != UNKNOWN)])
@@ -127,7 +131,7 @@ def count_ngrams(
 def log_likelihood(
     counts: NDArray[np.int64], reference: NDArray[np.int64], words: int, reference_words: int
 ) -> NDArray[np.float64]:
-    """Dunning's ratio for counts in a source and a reference; negative where the reference has more for its size."""
+    """Dunning's ratio for counts in source and reference, negative if the rate in the reference is higher."""
     both = counts + reference
     expected, other = both * (words / (words + reference_words)), both * (reference_words / (words + reference_words))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,7 +142,7 @@ def log_likelihood(
 
 
 def _collapsed(markers: Sequence[Marker]) -> list[Marker]:
-    """Markers without those that a longer one stands for, overlapping ones joined."""
+    """Markers without those that a longer one stands for, and with overlapping ones joined."""
     by_ngram = {marker.ngram: marker for marker in markers}
     covered = {
         part
@@ -155,7 +159,7 @@ def _collapsed(markers: Sequence[Marker]) -> list[Marker]:
 
 
 def _joined(markers: Sequence[Marker]) -> list[Marker]:
-    """Markers of one length: where one goes on in one other alone, and no third does, they are made one."""
+    """Markers of one length. Two become one if each is the only one that the other overlaps on that side."""
     if len(markers[0].ngram) == 1:
         return list(markers)
     behind: dict[tuple[int, ...], list[Marker]] = {}
@@ -169,7 +173,7 @@ def _joined(markers: Sequence[Marker]) -> list[Marker]:
         if len(others) == 1 and len(before[marker.ngram[1:]]) == 1 and _are_near(marker, others[0]):
             following[marker.ngram] = others[0]
     entered = {marker.ngram for marker in following.values()}
-    # What is only entered from within a ring has no begin: it stays as it is.
+    # Markers that follow each other in a ring have no first one: they stay as they are.
     chains = [_chain(marker, following) for marker in markers if marker.ngram not in entered]
     used = {marker.ngram for chain in chains for marker in chain}
     return [_one_of(chain) for chain in chains] + [marker for marker in markers if marker.ngram not in used]

@@ -1,13 +1,13 @@
-"""A back-off model of a language: what comes next, how likely, and how much that depends on what came long before.
+"""A back-off n-gram model of a language: how likely is each next word, and how much does that depend on its history?
 
-A sentence is scored as KenLM and SRILM do: <s> is the history it starts with, and its end </s> is predicted like a
-word. Everything that scores takes word numbers and offsets of sentences (see `vocabulary`), any number of texts at
-once, and releases the interpreter lock: threads over portions of a corpus need nothing more.
+A sentence is scored as KenLM and SRILM do it: its history starts with <s>, and its end </s> is predicted like a word.
+All scores take word ids and offsets of sentences (see `vocabulary`), of any number of texts at once. They release the
+interpreter lock, so threads can score portions of a corpus.
 """
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,22 +16,23 @@ from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
 from samehand.kernels.ngrams import scores as kernel
-from samehand.kernels.ngrams import tries as ngrams
+from samehand.kernels.ngrams.tries import END, START, UNKNOWN
 from samehand.methods.language import container
+from samehand.methods.language.counting import check_sentences
 from samehand.methods.language.trie import Trie
 from samehand.methods.language.vocabulary import Vocabulary
 
 NEVER = -99.0
-"""log10 of the probability of what is never predicted: <s>. ARPA files say it so."""
+"""log10 probability of what is never predicted, which is <s>. ARPA files have this value too."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Model:
     """Probabilities and counts on the nodes of a trie.
 
-    `logs` has log10 p(w|h) of each node, `backoffs` log10 of the back-off weight of each inner one. `node_counts`
-    and `peaks` (the largest PKL among the successors of each inner node) are empty in a model without counts. `facts`
-    says what the model was made of.
+    `logs` has log10 p(w|h) of each node, `backoffs` log10 of the back-off weight of each inner node. `node_counts` and
+    `peaks` (the largest PKL among the successors of each inner node) are empty in a model without counts. `metadata`
+    says what the model was made from.
     """
 
     vocabulary: Vocabulary
@@ -40,18 +41,17 @@ class Model:
     backoffs: NDArray[np.float32]
     node_counts: NDArray[np.uint32]
     peaks: NDArray[np.float32]
-    facts: Mapping[str, Any]
+    metadata: Mapping[str, Any]
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
         """Maps a model file into memory."""
-        stored = container.read(Path(path))
-        return cls(**stored)
+        return cls(**container.read(Path(path)))
 
     def save(self, path: Path | str, *, compact: bool = False) -> None:
         """Writes the model as one file. `compact` rounds logarithms to 256 steps and peaks to half precision.
 
-        No rounded logarithm is off by more than 1/510 of the range of its order (0.02 or so); counts stay exact.
+        A rounded logarithm is off by at most 1/510 of the range of its order, about 0.02. Counts stay exact.
         """
         container.write(Path(path), self, compact=compact)
 
@@ -62,88 +62,69 @@ class Model:
 
     @property
     def has_counts(self) -> bool:
-        """Whether counts were stored: a model out of an ARPA file has none."""
+        """Whether counts are stored. A model from an ARPA file has none."""
         return self.node_counts.size > 0
 
     @functools.cached_property
+    def is_lower(self) -> bool:
+        """Whether all words are in lower case. The metadata say so; without metadata, as from ARPA, the words do."""
+        if "case" in self.metadata:
+            return bool(self.metadata["case"] == "lower")
+        blob = self.vocabulary.blob
+        return not bool(((blob >= ord("A")) & (blob <= ord("Z"))).any())
+
+    @functools.cached_property
     def tokens(self) -> int:
-        """Words and sentence ends in the text the model was made of."""
+        """Number of words and sentence ends in the training text."""
         words = self._counted()[: len(self.vocabulary)]
-        return int(words.sum(dtype=np.uint64)) - int(words[ngrams.START])
+        return int(words.sum(dtype=np.uint64)) - int(words[START])
 
     def log_probabilities(
         self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int | None = None
     ) -> NDArray[np.float32]:
-        """log10 p(w|h) of each word and each sentence end, by n-grams of up to `order` words."""
+        """log10 p(w|h) of each word and sentence end, from n-grams of up to `order` words."""
         return self._scored(ids, sentences, order, lengths=False)[0]
 
     def matched_lengths(
         self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int | None = None
     ) -> NDArray[np.int8]:
-        """The length of the longest known n-gram that ends in each word and each sentence end; 1 for unknown words."""
+        """The length of the longest known n-gram that ends at each word and sentence end; 1 for unknown words."""
         return self._scored(ids, sentences, order, lengths=True)[1]
-
-    def perplexity(self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int | None = None) -> float:
-        """10 to the minus mean log10 probability; nan for a text without a sentence."""
-        logs = self.log_probabilities(ids, sentences, order)
-        return float(10 ** -logs.mean(dtype=np.float64)) if logs.size else float("nan")
 
     def relative_entropy(
         self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int
     ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Penalty S(h, w) = max_v PKL(h, v) - PKL(h, w) of each n-gram of `order` words, and whether h is known.
 
-        PKL(h, w) = p(w|h) ln(p(w|h) / p(w|h')) by the counts as they are, nothing smoothed (formulas 4 and 5 of the
-        paper); 0 where w never followed h. The n-grams are those of each sentence with one <s> before it and </s>
-        behind: `ngram_places` tells where they are. A history is known when the model has it with a successor; one
-        with an unknown word in it is not. An unknown last word counts as never seen. The penalty is 0 where h is
-        unknown; a text's score is the mean of the others. Where n-grams were cut off or pruned, these are not seen.
+        PKL(h, w) = p(w|h) ln(p(w|h) / p(w|h')) from unsmoothed counts (formulas 4 and 5 of the paper), 0 where w never
+        followed h. The n-grams are those of each sentence between one <s> and </s>; `ngram_places` says where they end.
+        A history is known if the model has it with a successor and it contains no unknown word. An unknown last word
+        counts as never seen. The penalty is 0 where h is unknown; the score of a text is the mean of the others.
+        N-grams that were cut off or pruned count as never seen.
         """
         if not 2 <= order <= self.order:
             raise UsageError(f"Relative entropy has orders 2 to {self.order} in this model, not {order}.")
         counts = self._counted()
-        ids, sentences = _checked(ids, sentences)
-        nodes = self._nodes(ids, sentences, order)
+        ids, sentences = check_sentences(ids, sentences)
         ends = _predicted(ids, sentences)[ngram_places(sentences, order)]
-        strange = (ends <= ngrams.UNKNOWN) | (ends >= len(self.vocabulary))
+        unknown_last = (ends <= UNKNOWN) | (ends >= len(self.vocabulary))
         found: tuple[NDArray[np.float32], NDArray[np.bool_]] = kernel.penalties(
-            nodes, self.trie.first, counts, float(self.tokens), self.peaks, strange
+            self._nodes(ids, sentences, order), self.trie.first, counts, float(self.tokens), self.peaks, unknown_last
         )
         return found
 
     def counts(self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int) -> NDArray[np.uint32]:
-        """How often each n-gram of exactly `order` words was seen: the n-grams of `relative_entropy`, or words."""
-        return self._counts_at(ids, sentences, order, which=0)
-
-    def history_counts(self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int) -> NDArray[np.uint32]:
-        """How often the history of each n-gram was seen; 0 too where it holds an unknown word."""
-        if order < 2:
-            raise UsageError("A single word has no history: ask for order 2 and more.")
-        return self._counts_at(ids, sentences, order, which=2)
-
-    def count_of(self, words: Iterable[str | bytes]) -> int:
-        """How often an n-gram was seen; "<s>" and "</s>" are taken for the marks."""
-        listed = [word.encode() if isinstance(word, str) else word for word in words]
+        """How often each n-gram of exactly `order` words was seen: those of `relative_entropy`, or single words."""
         counts = self._counted()
-        marks = {b"<s>": ngrams.START, b"</s>": ngrams.END}
-        node = -1
-        for place, (word, number) in enumerate(zip(listed, self.vocabulary.ids_of_words(listed), strict=True)):
-            number = marks.get(word, int(number))
-            if number == ngrams.UNKNOWN or place >= self.order or node >= self.trie.inner:
-                return 0
-            shift = len(self.vocabulary)
-            node = number if place == 0 else ngrams.find_child(self.trie.words, self.trie.first, shift, node, number)
-            if node < 0:
-                return 0
-        return int(counts[node]) if listed else 0
+        nodes = self._nodes(*check_sentences(ids, sentences), self._checked_order(order))[0]
+        found = np.where(nodes >= 0, counts[nodes], 0)
+        return np.minimum(found, np.iinfo(np.uint32).max).astype(np.uint32)
 
     def _scored(
         self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int | None, *, lengths: bool
     ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        order = self.order if order is None else order
-        if not 1 <= order <= self.order:
-            raise UsageError(f"This model has orders 1 to {self.order}, not {order}.")
-        ids, sentences = _checked(ids, sentences)
+        order = self.order if order is None else self._checked_order(order)
+        ids, sentences = check_sentences(ids, sentences)
         matched = np.empty(sentences[-1] - sentences[0] + sentences.size - 1 if lengths else 0, np.int8)
         index, bits = self._index
         found = kernel.log_probabilities(
@@ -163,19 +144,14 @@ class Model:
     def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         return self.trie.index()
 
-    def _counts_at(
-        self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int, *, which: int
-    ) -> NDArray[np.uint32]:
+    def _checked_order(self, order: int) -> int:
         if not 1 <= order <= self.order:
             raise UsageError(f"This model has orders 1 to {self.order}, not {order}.")
-        counts = self._counted()
-        nodes = self._nodes(*_checked(ids, sentences), order)[which]
-        found = np.where(nodes >= 0, counts[nodes], 0)
-        return np.minimum(found, np.iinfo(np.uint32).max).astype(np.uint32)
+        return order
 
     def _counted(self) -> NDArray[np.uint32]:
         if not self.has_counts:
-            raise UsageError("This model has no counts (it came from an ARPA file): train one from text to have them.")
+            raise UsageError("This model has no counts (it comes from an ARPA file): use a model trained from text.")
         return self.node_counts
 
 
@@ -187,18 +163,11 @@ def ngram_places(sentences: NDArray[np.int64], order: int) -> NDArray[np.int64]:
 
 
 def ngram_bounds(sentences: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-    """Offsets of the sentences in the n-grams of `order` words; order 1: in the predicted words and sentence ends."""
+    """Offsets of the sentences in the n-grams of `order` words; for order 1, in the predicted words and ends."""
     return np.concatenate([[0], np.cumsum(np.maximum(np.diff(sentences) + 1 - max(0, order - 2), 0))])
 
 
 def _predicted(ids: NDArray[np.int32], sentences: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The words with </s> behind each sentence."""
+    """The words, with </s> behind each sentence."""
     inside = ids[sentences[0] : sentences[-1]]
-    return np.insert(inside, sentences[1:] - sentences[0], ngrams.END)
-
-
-def _checked(ids: NDArray[np.int32], sentences: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    ids, sentences = np.ascontiguousarray(ids, np.int32), np.ascontiguousarray(sentences, np.int64)
-    if sentences.size == 0 or sentences[0] < 0 or sentences[-1] > ids.size or (np.diff(sentences) < 0).any():
-        raise UsageError("The sentences of a text are rising offsets into its words, from its first to its last one.")
-    return ids, sentences
+    return np.insert(inside, sentences[1:] - sentences[0], END)

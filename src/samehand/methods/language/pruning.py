@@ -1,8 +1,9 @@
-"""Entropy pruning (Stolcke 1998): n-grams that the shorter ones foretell nearly as well are left out.
+"""Entropy pruning (Stolcke 1998): leaves out the n-grams that shorter ones predict nearly as well.
 
-For each n-gram (h, w) the relative change of the model's perplexity is computed that leaving it out alone would make;
-those below the threshold go, from the longest down, and the back-off weights are computed anew. An n-gram stays while a
-longer one that stays begins or ends with it. Probabilities of what stays do not change.
+For each n-gram (h, w) the relative change of the model's perplexity is computed that leaving out this n-gram alone
+would cause. N-grams whose change is below the threshold go, from the longest order down, and the back-off weights are
+computed again. An n-gram stays if a longer n-gram that stays begins or ends with it. Probabilities of the remaining
+n-grams do not change.
 """
 
 import dataclasses
@@ -12,14 +13,12 @@ from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
 from samehand.kernels.ngrams.tries import END, START
-from samehand.methods.language.katz import backoff_weights, peaks_of, to_logs
+from samehand.methods.language.katz import NOTHING, backoff_weights, peaks_of, to_logs
 from samehand.methods.language.model import Model
-
-_NOTHING = 1e-12
 
 
 def prune(model: Model, threshold: float) -> Model:
-    """The model without n-grams whose loss changes its perplexity by a share less than `threshold` (1e-8 is usual)."""
+    """The model without the n-grams that change its perplexity by a share below `threshold` (1e-8 is usual)."""
     if not 0 <= threshold < 1:
         raise UsageError(f"The pruning threshold is {threshold}: choose a value from 0 to below 1.")
     trie = model.trie
@@ -45,7 +44,7 @@ def prune(model: Model, threshold: float) -> Model:
         backoffs=to_logs(backoffs),
         node_counts=counts,
         peaks=peaks_of(smaller, suffixes, counts, model.tokens) if model.has_counts else model.peaks,
-        facts={**model.facts, "pruned": threshold},
+        metadata={**model.metadata, "pruned": threshold},
     )
 
 
@@ -56,7 +55,7 @@ def _probabilities(model: Model) -> NDArray[np.float64]:
 
 
 def _perplexity_changes(model: Model, parents: NDArray[np.int64], suffixes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """exp(D) - 1 for each n-gram of two words and more, by the formulas of section 3 of the paper."""
+    """exp(D) - 1 for each n-gram of two or more words, by the formulas of section 3 of the paper."""
     trie = model.trie
     probabilities = _probabilities(model)
     shorter = np.zeros(len(trie))
@@ -67,8 +66,8 @@ def _perplexity_changes(model: Model, parents: NDArray[np.int64], suffixes: NDAr
     begin = int(trie.levels[1])
     history, own, below = parents[begin:], probabilities[begin:], shorter[begin:]
     before = np.log(10.0) * np.asarray(model.backoffs, np.float64)[history]
-    tiny = np.maximum  # a history that leaves nothing still has a logarithm
-    after = np.log(tiny(left[history] + own, _NOTHING)) - np.log(tiny(open_mass[history] + below, _NOTHING))
+    tiny = np.maximum  # keeps logarithms finite where a history leaves nothing
+    after = np.log(tiny(left[history] + own, NOTHING)) - np.log(tiny(open_mass[history] + below, NOTHING))
     lost = own * (np.log(tiny(below, 1e-300)) + after - np.log(tiny(own, 1e-300)))
     moved = (after - before) * np.maximum(left[history], 0.0)
     changes = np.zeros(len(trie))
@@ -77,7 +76,7 @@ def _perplexity_changes(model: Model, parents: NDArray[np.int64], suffixes: NDAr
 
 
 def _joint(model: Model, probabilities: NDArray[np.float64], parents: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The probability of each n-gram from its first word on; a sentence starts as often as one ends."""
+    """The joint probability of the words of each n-gram. A sentence starts as often as one ends."""
     joint = probabilities.copy()
     joint[START] = probabilities[END]
     for length in range(2, model.order + 1):

@@ -1,9 +1,9 @@
-"""What the language commands do with texts and models: judge texts one by one, find markers, generate, sample."""
+"""What the language commands do with texts and models: judge texts one by one, find markers, generate fakes."""
 
 import dataclasses
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,14 +14,21 @@ from samehand.base.buffers import end_to_end
 from samehand.base.errors import InputError, UsageError
 from samehand.base.settings import Settings
 from samehand.html import visible_text
-from samehand.kernels.ngrams.tries import END, START, UNKNOWN, find_child
-from samehand.methods.language import KINDS
+from samehand.kernels.ngrams.tries import END, FIRST_WORD, START, UNKNOWN
 from samehand.methods.language.detector import TOO_SHORT, Judgement
 from samehand.methods.language.features import lowered
-from samehand.methods.language.generators import SPAM_KEYWORDS, WordText, detokenize, generate, sample
+from samehand.methods.language.generators import (
+    SPAM_KEYWORDS,
+    Generator,
+    Successors,
+    WordText,
+    detokenize,
+    number_of,
+    sample,
+)
 from samehand.methods.language.markers import MarkerRule, Markers, find_markers
 from samehand.methods.language.model import Model
-from samehand.methods.language.reference import Judge, is_lower
+from samehand.methods.language.reference import Judge
 from samehand.methods.language.tokens import tokenize
 from samehand.methods.language.vocabulary import Vocabulary, WordCounter
 from samehand.sources.files import is_html
@@ -33,14 +40,14 @@ UNREADABLE = "unreadable"
 
 
 class Judged(NamedTuple):
-    """A text by its name, and what is said of it."""
+    """The name of a text and its judgement."""
 
     name: str
     judgement: Judgement
 
 
 def judge_inputs(inputs: Sequence[str], judge: Judge, *, settings: Settings, threads: int) -> Iterator[Judged]:
-    """A judgement for each text of the inputs; one for an input without any, too, which says why."""
+    """A judgement for each text of the inputs. An input without text gets one too, which says why."""
     for given in inputs:
         reader = TextReader([given], settings)
         answered = False
@@ -53,7 +60,7 @@ def judge_inputs(inputs: Sequence[str], judge: Judge, *, settings: Settings, thr
 
 
 def _named(given: str, reader: TextReader, settings: Settings) -> Iterator[tuple[str, bytes]]:
-    """The texts of an input. A file that is one page or one text goes by its own name."""
+    """The texts of an input. A file that holds one page or one text gives it its own name."""
     if given == STANDARD_INPUT:
         content = sys.stdin.buffer.read(settings.max_page_bytes)
         if content.strip():
@@ -76,7 +83,7 @@ def _named(given: str, reader: TextReader, settings: Settings) -> Iterator[tuple
 
 
 def _plain_text(given: str, settings: Settings) -> bytes:
-    """The content of a file of no known kind, where it is text: it reads as UTF-8, and has no zero byte."""
+    """The content of a file of unknown kind, if it is text: valid UTF-8 without a zero byte."""
     if not os.path.isfile(given) or os.path.getsize(given) > settings.max_page_bytes:
         return b""
     content = Path(given).read_bytes()
@@ -89,25 +96,13 @@ def _plain_text(given: str, settings: Settings) -> bytes:
 
 def _without_text(reader: TextReader) -> Judgement:
     reasons = [reason for reason in sorted(reader.rejects) if not reason.startswith("empty")]
-    why = f"It cannot be read: {', '.join(reasons)}." if reasons else "There is no text in it."
-    return Judgement(
-        words=0,
-        fake=None,
-        verdict=UNREADABLE if reasons else TOO_SHORT,
-        family=None,
-        reasons=(why,),
-        perplexity3=None,
-        perplexity4=None,
-        relative_entropy3=None,
-        relative_entropy4=None,
-        known_histories3=0.0,
-        known_histories4=0.0,
-        known_words=0.0,
-    )
+    if reasons:
+        return Judgement(verdict=UNREADABLE, reasons=(f"The input cannot be read: {', '.join(reasons)}.",))
+    return Judgement(verdict=TOO_SHORT, reasons=("The input contains no text.",))
 
 
 class Collection(NamedTuple):
-    """Texts as numbers of their words: sentence i is ids[sentences[i]:sentences[i+1]], text i sentences likewise."""
+    """Texts as word ids. Sentence i is ids[sentences[i]:sentences[i+1]]; text i has sentences texts[i]:texts[i+1]."""
 
     vocabulary: Vocabulary
     ids: NDArray[np.int32]
@@ -117,7 +112,7 @@ class Collection(NamedTuple):
 
 
 def collect(inputs: Sequence[str], *, settings: Settings, lower: bool = False, extra: Sequence[str] = ()) -> Collection:
-    """All texts of inputs; `extra` words are given numbers too."""
+    """All texts of the inputs. `extra` words get ids too."""
     counter = WordCounter()
     reader = TextReader(inputs, settings)
     ids, sentences, texts = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
@@ -130,9 +125,7 @@ def collect(inputs: Sequence[str], *, settings: Settings, lower: bool = False, e
         words, bounds = words + tokens.starts.size, bounds + tokens.sentences.size - 1
     if not words:
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(reader.rejects.items())) or "empty"
-        raise InputError(
-            f"There is no word in the inputs ({why}): give text files ({', '.join(TEXT_ENDINGS)}) or pages."
-        )
+        raise InputError(f"The inputs contain no words ({why}): give text files ({', '.join(TEXT_ENDINGS)}) or pages.")
     data, offsets = end_to_end(word.encode() for word in extra)
     added = counter.add(data, offsets[:-1], offsets[1:])
     vocabulary, numbers = counter.finish()
@@ -143,7 +136,7 @@ def collect(inputs: Sequence[str], *, settings: Settings, lower: bool = False, e
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamedMarker:
-    """A marker in words."""
+    """A marker, its n-gram as text."""
 
     ngram: str
     count: int
@@ -155,18 +148,18 @@ class NamedMarker:
 def markers_against(
     inputs: Sequence[str], model: Model, *, rule: MarkerRule, settings: Settings
 ) -> tuple[list[NamedMarker], Markers]:
-    """The n-grams typical of inputs that the text of a model does not hold."""
+    """The n-grams that are typical of the inputs and that the training text of a model lacks."""
     if not model.has_counts:
-        raise UsageError("The model has no counts (it came from an ARPA file): compare with one trained from text.")
-    source = collect(inputs, settings=settings, lower=is_lower(model))
+        raise UsageError("The model has no counts (it comes from an ARPA file): compare with one trained from text.")
+    source = collect(inputs, settings=settings, lower=model.is_lower)
     known = model.vocabulary.ids_of_words(source.vocabulary.words)
-    known[:3] = 0
+    known[:FIRST_WORD] = 0
 
     def counts_of(ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
         order = ngrams.shape[1]
         bounds = np.arange(len(ngrams) + 1, dtype=np.int64) * order
         found = model.counts(known[ngrams].astype(np.int32).ravel(), bounds, order)
-        # Of each n-gram the model sees <s> before it and </s> behind it: three n-grams, or two words.
+        # The model puts <s> before each n-gram and </s> after it, and counts three n-grams, or two words.
         return found.reshape(len(ngrams), -1)[:, 1 if order > 1 else 0].astype(np.int64)
 
     found = find_markers(
@@ -192,19 +185,17 @@ def markers_against(
 
 
 def generate_from_text(kind: str, inputs: Sequence[str], *, words: int, seed: int, settings: Settings) -> str:
-    """A text of one of KINDS, made of the texts of inputs."""
+    """A text of one of KINDS, made from the texts of the inputs."""
     source = collect(inputs, settings=settings, extra=SPAM_KEYWORDS)
-    made = generate(kind, WordText(source.ids, source.sentences), words=words, seed=seed, keywords=source.extra)
-    return _written(made, source.vocabulary)
+    generator = Generator(kind, WordText(source.ids, source.sentences), keywords=source.extra)
+    return _written(generator.generate(words, seed), source.vocabulary)
 
 
 def generate_from_model(kind: str, model: Model, *, words: int, seed: int) -> str:
-    """A text drawn from a smoothed model, `lm3` from its n-grams of up to three words."""
-    if kind not in KINDS:
-        raise UsageError(f"There is no generator {kind!r}: choose one of {', '.join(KINDS)}.")
+    """A text drawn from a smoothed model: `lm3` uses its n-grams of up to three words."""
+    order = number_of(kind)
     if not kind.startswith("lm"):
-        raise UsageError(f"{kind} is made of text, which a model does not hold: name a text with --text FILE.")
-    order = int(kind[2:])
+        raise UsageError(f"{kind} is made from text, which a model does not hold: name a text with --text FILE.")
     if order > model.order:
         raise UsageError(
             f"{kind} needs a model of order {order}, this one has {model.order}: train one with --order {order}."
@@ -220,11 +211,8 @@ def _written(text: WordText, vocabulary: Vocabulary) -> str:
     return "\n".join(lines) + "\n"
 
 
-Successors = Callable[[Sequence[int]], tuple[NDArray[np.int32], NDArray[np.float64]]]
-
-
 def successors_of(model: Model) -> Successors:
-    """What may follow a history, and how likely, backing off included. No sentence is empty, no word unknown."""
+    """The probabilities of all words after a history, backing off included. No sentence is empty, no word unknown."""
     trie, numbers = model.trie, np.arange(len(model.vocabulary), dtype=np.int32)
     single = 10.0 ** np.asarray(model.logs[: numbers.size], np.float64)
     single[[UNKNOWN, START]] = 0.0
@@ -234,7 +222,7 @@ def successors_of(model: Model) -> Successors:
         for length in range(1, len(history) + 1):
             node = _node_of(model, history[-length:])
             if node < 0:
-                break  # a longer history is not there either
+                break  # no longer history exists either
             chances *= 10.0 ** float(model.backoffs[node])
             children = slice(int(trie.first[node]), int(trie.first[node + 1]))
             following = trie.words[children.start - numbers.size : children.stop - numbers.size]
@@ -243,7 +231,7 @@ def successors_of(model: Model) -> Successors:
         if list(history) == [START]:
             chances[END] = 0.0
         if not chances.sum() > 0:
-            raise UsageError("After a history of this model nothing can follow: train or export it anew.")
+            raise UsageError("This model has a history that nothing can follow: train or export the model anew.")
         return numbers, chances
 
     return successors
@@ -253,7 +241,7 @@ def _node_of(model: Model, ngram: Sequence[int]) -> int:
     """The node of an n-gram that can have successors, or -1."""
     node = int(ngram[0])
     for number in ngram[1:]:
-        node = int(find_child(model.trie.words, model.trie.first, len(model.vocabulary), node, number))
+        node = model.trie.child(node, number)
         if node < 0:
             return -1
     return node if node < model.trie.inner else -1

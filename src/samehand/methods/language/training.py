@@ -1,31 +1,37 @@
 """Models from the user's own text: texts are read, cut into words, counted in bounded memory, smoothed and pruned.
 
-Counting keeps its sorted runs in a folder beside the model until the model is written. Killed and started again with
-the same inputs and options it reads the text again, which is quick, and sorts only what is not sorted yet. Every tenth
-window of 500 words, up to 600 of them, is kept out of the counts: `reference.py` learns from these what
-text the model has not seen looks like. Of a small text nothing is kept out.
+Counting keeps its sorted runs in a folder beside the model until the model is written. A training that was stopped, and
+is started again, reads the text again, which is quick, and sorts only what is not sorted yet. Of every ten windows of
+500 words one is kept out of the counts, up to 600 of them: `reference.py` learns from them what unseen natural text
+looks like. A small text is counted as a whole.
 """
 
 import contextlib
 import dataclasses
-import fcntl
-import hashlib
-import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.buffers import end_to_end
-from samehand.base.errors import InputError, RunBusyError, UsageError
+from samehand.base.errors import InputError, UsageError
+from samehand.base.files import locked
 from samehand.base.settings import Settings
 from samehand.methods.language import katz
-from samehand.methods.language.counting import DEFAULT_MEMORY, Counts, Spans, check_order, count, count_spans
-from samehand.methods.language.counts_files import read_counts
+from samehand.methods.language.counting import (
+    DEFAULT_MEMORY,
+    Counts,
+    OnProgress,
+    Spans,
+    check_order,
+    count,
+    count_spans,
+)
+from samehand.methods.language.counts_files import is_count_folder, read_counts
 from samehand.methods.language.features import lowered
 from samehand.methods.language.model import Model
 from samehand.methods.language.pruning import prune
@@ -34,20 +40,17 @@ from samehand.methods.language.tokens import tokenize
 from samehand.methods.language.vocabulary import MARKS, MOST_WORDS, Vocabulary
 from samehand.sources.texts import TextReader, batched
 
-Tell = Callable[[str], None]
-
-_TELL_SECONDS = 5.0
-_COUNT_FOLDERS = ("vocab.gz", "vocab", "1gms/vocab.gz", "1gms/vocab")
+_PROGRESS_SECONDS = 5.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRule:
-    """What model to make: `prune` 0 for none; the vocabulary is in the file `words`, or the commonest `most_words`."""
+    """What model to make. Its vocabulary is in the file `words`, or has the `most_words` most frequent words."""
 
     order: int = 4
-    cutoffs: tuple[int, ...] = (1, 1, 1, 1, 1)
+    cutoffs: tuple[int, ...] = (1,)
     prune: float = 0.0
-    most_words: int = MOST_WORDS - 8
+    most_words: int = MOST_WORDS
     words: str = ""
     is_lower: bool = False
     is_compact: bool = False
@@ -59,70 +62,61 @@ class TrainingRule:
             raise UsageError(f"The cut-offs are {self.cutoffs}: give a number from 1 for each order, such as 1,1,2,2.")
         if not 0 <= self.prune < 1:
             raise UsageError(f"The pruning threshold is {self.prune}: choose a value from 0 to below 1, such as 1e-8.")
-        if not 1 <= self.most_words < MOST_WORDS:
-            raise UsageError(f"A vocabulary of {self.most_words} words: choose a number from 1 to {MOST_WORDS - 8}.")
+        if not 1 <= self.most_words <= MOST_WORDS:
+            raise UsageError(f"The vocabulary has {self.most_words} words: choose a number from 1 to {MOST_WORDS}.")
 
 
 def train_model(
-    inputs: Sequence[str], out: Path | str, *, rule: TrainingRule, settings: Settings | None = None, tell: Tell
+    inputs: Sequence[str],
+    out: Path | str,
+    *,
+    rule: TrainingRule,
+    settings: Settings | None = None,
+    on_progress: OnProgress,
 ) -> Model:
     """Trains a model on texts, or on a folder of Web 1T count files, and writes it to `out`."""
     out = Path(out)
-    if not out.parent.is_dir():
-        raise UsageError(f"There is no folder {out.parent} to write to: make it first.")
     if any(os.path.abspath(given) == os.path.abspath(out) for given in inputs):
         raise UsageError(f"{out} is an input: choose another name with -o.")
-    counted = next((given for given in inputs if is_count_folder(given)), None)
-    if counted is not None and (len(inputs) > 1 or rule.words or rule.is_lower):
-        raise UsageError(f"{counted} holds counts: they are read alone, and as they are.")
-    with contextlib.ExitStack() as stack:
+    with _scratch(out) as scratch:
         held = HeldOut()
-        if counted is not None:
-            most, memory = rule.most_words, rule.memory_bytes
-            counts = read_counts(counted, order=rule.order, most_words=most, memory_bytes=memory, tell=tell)
-        else:
-            scratch = stack.enter_context(_scratch(out, inputs, rule))
-            counts = _count(TextReader(inputs, settings or Settings()), rule, held, scratch, tell)
-        tell(f"{counts.tokens} words and sentence ends, {len(counts.trie)} n-grams; making the model")
-        model = katz.train(
-            counts, katz.KatzRule(cutoffs=rule.cutoffs), facts={"case": "lower" if rule.is_lower else "kept"}
-        )
+        counts = _counts(inputs, rule, settings or Settings(), held, scratch, on_progress)
+        on_progress(f"{counts.tokens} words and sentence ends, {len(counts.trie)} n-grams; making the model")
+        model = katz.train(counts, rule.cutoffs, metadata={"case": "lower" if rule.is_lower else "kept"})
         if rule.prune:
             model = prune(model, rule.prune)
-            tell(f"{len(model.trie)} n-grams are left after pruning")
+            on_progress(f"{len(model.trie)} n-grams are left after pruning")
         if held.windows:
             reference = learn_reference(model, held.windows)
-            model = dataclasses.replace(model, facts={**model.facts, "natural": reference.as_dict()})
-            tell(f"{len(held.windows)} windows of text kept apart: {reference.described()}")
+            model = dataclasses.replace(model, metadata={**model.metadata, "natural": reference.as_dict()})
+            on_progress(f"tested on {len(held.windows)} held-out windows of text: {reference.described()}")
         model.save(out, compact=rule.is_compact)
     return model
 
 
-def is_count_folder(given: str) -> bool:
-    """Whether a folder has count files in the layout of the Web 1T corpus."""
-    return os.path.isdir(given) and any(os.path.isfile(os.path.join(given, name)) for name in _COUNT_FOLDERS)
-
-
-def _count(reader: TextReader, rule: TrainingRule, held: "HeldOut", scratch: Path, tell: Tell) -> Counts:
-    chunks = held.kept(_spans(reader, rule.is_lower, tell))
-    if rule.words:
-        vocabulary = _vocabulary(rule)
-        texts = ((vocabulary.ids_of(data, starts, ends), bounds) for data, starts, ends, bounds in chunks)
-        return count(
-            texts,
-            vocabulary=vocabulary,
-            order=rule.order,
-            folder=scratch / "runs",
-            memory_bytes=rule.memory_bytes,
-            tell=tell,
+def _counts(
+    inputs: Sequence[str],
+    rule: TrainingRule,
+    settings: Settings,
+    held: "HeldOut",
+    scratch: Path,
+    on_progress: OnProgress,
+) -> Counts:
+    order, memory, most = rule.order, rule.memory_bytes, rule.most_words
+    counted = next((given for given in inputs if is_count_folder(Path(given))), None)
+    if counted is not None:
+        if len(inputs) > 1 or rule.words or rule.is_lower:
+            raise UsageError(f"{counted} holds counts: give no other input, vocabulary file or --lower with it.")
+        return read_counts(Path(counted), order=order, most_words=most, memory_bytes=memory, on_progress=on_progress)
+    chunks = held.kept(_spans(TextReader(inputs, settings), rule.is_lower, on_progress))
+    if not rule.words:
+        return count_spans(
+            chunks, order=order, most_words=most, folder=scratch, memory_bytes=memory, on_progress=on_progress
         )
-    return count_spans(
-        chunks,
-        order=rule.order,
-        most_words=rule.most_words,
-        folder=scratch / "runs",
-        memory_bytes=rule.memory_bytes,
-        tell=tell,
+    vocabulary = _vocabulary(rule)
+    texts = ((vocabulary.ids_of(data, starts, ends), bounds) for data, starts, ends, bounds in chunks)
+    return count(
+        texts, vocabulary=vocabulary, order=order, folder=scratch, memory_bytes=memory, on_progress=on_progress
     )
 
 
@@ -134,51 +128,50 @@ def _vocabulary(rule: TrainingRule) -> Vocabulary:
     words = dict.fromkeys(line.split(b"\t")[0].strip() for line in lines)
     listed = [word for word in words if word and word not in MARKS][: rule.most_words]
     if not listed:
-        raise UsageError(f"There is no word in {rule.words}: name a file with one word a line.")
+        raise UsageError(f"There is no word in {rule.words}: name a file with one word per line.")
     return Vocabulary.from_words(dict.fromkeys(word.lower() for word in listed) if rule.is_lower else listed)
 
 
-def _spans(reader: TextReader, is_lower: bool, tell: Tell) -> Iterator[Spans]:
+def _spans(reader: TextReader, is_lower: bool, on_progress: OnProgress) -> Iterator[Spans]:
     """The words of all texts, some megabytes of text at a time."""
     texts = size = words = 0
-    said = time.monotonic()
+    told = time.monotonic()
     for batch in batched(reader):
         tokens = tokenize(*end_to_end(text for _, text in batch))
         texts, size, words = texts + len(batch), size + tokens.data.size, words + tokens.starts.size
         yield (lowered(tokens.data) if is_lower else tokens.data), tokens.starts, tokens.ends, tokens.sentences
-        if time.monotonic() - said >= _TELL_SECONDS:
-            said = time.monotonic()
-            tell(f"read {texts} texts, {size / 1e6:.0f} MB, {words} words")
+        if time.monotonic() - told >= _PROGRESS_SECONDS:
+            told = time.monotonic()
+            on_progress(f"read {texts} texts, {size / 1e6:.0f} MB, {words} words")
     rejected = ", ".join(f"{number} {reason}" for reason, number in sorted(reader.rejects.items()))
     if not words:
         raise InputError(
-            f"There is no word in the inputs ({rejected or 'they are empty'}). "
+            f"The inputs contain no words ({rejected or 'they are empty'}). "
             "Give text files (.txt), JSONL, WARC files or a folder of Web 1T counts."
         )
-    tell(f"read {texts} texts, {size / 1e6:.1f} MB, {words} words{'; passed over: ' if rejected else ''}{rejected}")
+    skipped = f"; skipped: {rejected}" if rejected else ""
+    on_progress(f"read {texts} texts, {size / 1e6:.1f} MB, {words} words{skipped}")
 
 
 class HeldOut:
-    """Takes windows out of the text on its way to be counted."""
+    """Takes windows out of the text that is going to be counted."""
 
     def __init__(self) -> None:
         self.windows: list[Spans] = []
         self._words = 0
 
     def kept(self, chunks: Iterable[Spans]) -> Iterator[Spans]:
-        """What is to be counted; all of it, in the end, where the windows are too few to learn from."""
-        for data, starts, ends, sentences in chunks:
-            is_out = self._taken((data, starts, ends, sentences))
-            self._words += starts.size
-            yield (
-                (data, starts, ends, sentences) if not is_out.any() else _part((data, starts, ends, sentences), ~is_out)
-            )
+        """The text to count. If there are too few windows to learn from, they are counted too, at the end."""
+        for spans in chunks:
+            is_out = self._taken(spans)
+            self._words += spans[1].size
+            yield _part(spans, ~is_out) if is_out.any() else spans
         if len(self.windows) < LEAST_WINDOWS:
             yield from self.windows
             self.windows = []
 
     def _taken(self, spans: Spans) -> NDArray[np.bool_]:
-        """For each sentence whether it is held out."""
+        """Whether each sentence is held out."""
         sentences = spans[3]
         windows = (self._words + sentences[:-1]) // WINDOW
         is_out = np.zeros(windows.size, np.bool_)
@@ -193,7 +186,7 @@ class HeldOut:
 
 
 def _part(spans: Spans, chosen: NDArray[np.bool_], *, copied: bool = False) -> Spans:
-    """Some sentences of a text; `copied` without the bytes around them."""
+    """Some sentences of a text. If `copied`, the bytes before and after them are left out."""
     data, starts, ends, sentences = spans
     sizes = np.diff(sentences)
     words = np.repeat(chosen, sizes)
@@ -205,32 +198,14 @@ def _part(spans: Spans, chosen: NDArray[np.bool_], *, copied: bool = False) -> S
 
 
 @contextlib.contextmanager
-def _scratch(out: Path, inputs: Sequence[str], rule: TrainingRule) -> Iterator[Path]:
-    """The folder that counting works in: kept when it is stopped, removed when the model is there."""
+def _scratch(out: Path) -> Iterator[Path]:
+    """The folder that counting works in. It stays if the counting is stopped, and goes when the model is written."""
     folder = out.with_name(out.name + ".counting")
-    try:
-        folder.mkdir(exist_ok=True)
-        lock = (folder / "lock").open("w")
-    except OSError as error:
-        raise UsageError(f"Cannot write to {folder} ({error.strerror}): choose another place with -o.") from error
-    with lock:
+    with locked(folder / "lock", f"Another process is making {out}: wait for it, or stop it."):
+        is_done = False
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunBusyError(f"Another process is making {out}: wait for it, or stop it.") from None
-        plan = json.dumps({"rule": dataclasses.asdict(rule), "inputs": [_stamp(given) for given in inputs]})
-        if not (folder / "plan.json").is_file() or (folder / "plan.json").read_text() != plan:
-            shutil.rmtree(folder / "runs", ignore_errors=True)
-            (folder / "plan.json").write_text(plan)
-        yield folder
-        shutil.rmtree(folder, ignore_errors=True)  # not reached where something was raised
-
-
-def _stamp(given: str) -> str:
-    """A digest of the names, sizes and times of what an input stands for."""
-    digest = hashlib.blake2b(given.encode("utf-8", "surrogateescape"), digest_size=16)
-    for path in [given, *(os.path.join(place, name) for place, _, names in os.walk(given) for name in sorted(names))]:
-        with contextlib.suppress(OSError):
-            found = os.stat(path)
-            digest.update(f"{path} {found.st_size} {found.st_mtime_ns}".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
+            yield folder
+            is_done = True
+        finally:
+            if is_done or not any(folder.glob("run-*")):
+                shutil.rmtree(folder, ignore_errors=True)

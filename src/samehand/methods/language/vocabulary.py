@@ -1,7 +1,8 @@
-"""The words of a model and their numbers.
+"""The words of a model and their ids.
 
-Numbers 0, 1 and 2 are <unk>, <s> and </s>; words follow from 3, the commonest first. Words are bytes (UTF-8 where they
-come from text), case is kept. The three marks are never found in a text: who writes "</s>" on a page ends no sentence.
+Ids 0, 1 and 2 are <unk>, <s> and </s>. Words have the ids from 3 on, the most frequent first. A word is bytes (UTF-8
+where it comes from text); case is kept. Text never matches the three marks: a page that contains "</s>" ends no
+sentence.
 """
 
 import dataclasses
@@ -13,12 +14,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import end_to_end, read_only
 from samehand.base.errors import UsageError
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.text import vocabulary as kernel
 
 MARKS = (b"<unk>", b"<s>", b"</s>")
-MOST_WORDS = 1 << 25
+MOST_WORDS = (1 << 25) - 8
 """A window of five words has 128 bits, 25 for each."""
 
 
@@ -31,14 +33,14 @@ class Vocabulary:
 
     @classmethod
     def from_words(cls, words: Iterable[bytes]) -> Self:
-        """The vocabulary of these distinct words, which get the numbers from 3 in their order."""
+        """The vocabulary of these distinct words. They get the ids from 3 on, in this order."""
         listed = [*MARKS, *words]
         if any(not word for word in listed) or set(listed[FIRST_WORD:]) & set(MARKS):
             raise UsageError("A vocabulary holds words only: leave out empty ones and <unk>, <s>, </s>.")
         offsets = np.zeros(len(listed) + 1, np.int64)
         np.cumsum([len(word) for word in listed], out=offsets[1:])
-        made = cls(np.frombuffer(b"".join(listed), np.uint8), offsets)
-        made._slots  # noqa: B018  finds words that occur twice
+        made = cls(np.frombuffer(bytearray(b"".join(listed)), np.uint8), offsets)
+        made._slots  # noqa: B018  raises if a word is listed twice
         return made
 
     def __len__(self) -> int:
@@ -46,22 +48,19 @@ class Vocabulary:
 
     @functools.cached_property
     def words(self) -> list[bytes]:
-        """All words by their numbers, the marks included."""
-        whole, bounds = self.blob.tobytes(), self.offsets.tolist()
-        return [whole[bounds[i] : bounds[i + 1]] for i in range(len(self))]
+        """All words by id, the marks included."""
+        return _words(self.blob, self.offsets, len(self))
 
     def word(self, number: int) -> str:
-        """A word as text; bytes that are no UTF-8 are shown as U+FFFD."""
-        if not 0 <= number < len(self):
-            raise UsageError(f"There is no word {number}: the vocabulary has {len(self)}.")
+        """A word as text. Bytes that are not UTF-8 become U+FFFD."""
         return self.blob[self.offsets[number] : self.offsets[number + 1]].tobytes().decode("utf-8", "replace")
 
     def ids_of(self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The number of each word data[starts[i]:ends[i]]; 0 where it is unknown."""
+        """The id of each word data[starts[i]:ends[i]], 0 for an unknown one."""
         found: NDArray[np.int32] = kernel.find_words(
-            np.ascontiguousarray(data, np.uint8),
-            np.ascontiguousarray(starts, np.int64),
-            np.ascontiguousarray(ends, np.int64),
+            read_only(np.asarray(data, np.uint8)),
+            read_only(np.asarray(starts, np.int64)),
+            read_only(np.asarray(ends, np.int64)),
             self.blob,
             self.offsets,
             self._firsts,
@@ -69,15 +68,13 @@ class Vocabulary:
         )
         return found
 
-    def ids_of_words(self, words: Iterable[str | bytes]) -> NDArray[np.int32]:
-        """The numbers of words given one by one."""
-        listed = [word.encode("utf-8", "surrogatepass") if isinstance(word, str) else word for word in words]
-        ends = np.cumsum([len(word) for word in listed], dtype=np.int64)
-        starts = ends - np.array([len(word) for word in listed], np.int64)
-        return self.ids_of(np.frombuffer(b"".join(listed), np.uint8), starts, ends)
+    def ids_of_words(self, words: Iterable[bytes]) -> NDArray[np.int32]:
+        """The ids of words given one by one."""
+        data, offsets = end_to_end(words)
+        return self.ids_of(data, offsets[:-1], offsets[1:])
 
     def digest(self) -> str:
-        """The same for the same words under the same numbers."""
+        """Equal for equal words with equal ids."""
         hashed = hashlib.blake2b(self.offsets.tobytes(), digest_size=16)
         hashed.update(self.blob.tobytes())
         return hashed.hexdigest()
@@ -89,21 +86,22 @@ class Vocabulary:
 
     @functools.cached_property
     def _slots(self) -> NDArray[np.uint64]:
-        slots = np.full(_table_size(len(self)), kernel.EMPTY, np.uint64)
+        slots = np.full(1 << max(4, (2 * len(self) + 2).bit_length()), kernel.EMPTY, np.uint64)
         twice = kernel.fill_slots(self.blob, self.offsets, FIRST_WORD, slots)
         if twice >= 0:
-            raise UsageError(f"The word {self.word(twice)!r} is twice in the vocabulary: name each word once.")
+            raise UsageError(f"The word {self.word(twice)!r} is in the vocabulary twice: list each word once.")
         return slots
 
 
-def _table_size(words: int) -> int:
-    return 1 << max(4, (2 * words + 2).bit_length())
+def _words(blob: NDArray[np.uint8], offsets: NDArray[np.int64], number: int) -> list[bytes]:
+    whole, bounds = blob.tobytes(), offsets.tolist()
+    return [whole[bounds[i] : bounds[i + 1]] for i in range(number)]
 
 
 class WordCounter:
-    """Counts words as they come, and gives them passing numbers until the vocabulary is made.
+    """Counts words while they are read, and gives them provisional ids until the vocabulary is known.
 
-    Of more than `most` distinct words the later ones are unknown; `refused` counts how often that happened.
+    After `most` distinct words, new ones are unknown. `refused` counts their occurrences.
     """
 
     def __init__(self, most: int = MOST_WORDS // 2) -> None:
@@ -116,7 +114,8 @@ class WordCounter:
         self._slots = np.full(1 << 16, kernel.EMPTY, np.uint64)
 
     def add(self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Counts these words; returns the passing number of each."""
+        """Counts these words and returns the provisional id of each."""
+        data, starts, ends = read_only(data), read_only(starts), read_only(ends)
         ids = np.empty(starts.size, np.int32)
         row = 0
         while True:
@@ -126,21 +125,19 @@ class WordCounter:
             if row == starts.size:
                 return ids
             if self._words >= self._most:
-                ids[row:] = self._vocabulary().ids_of(data, starts[row:], ends[row:])
+                ids[row:] = Vocabulary.from_words(self._listed()).ids_of(data, starts[row:], ends[row:])
                 known = ids[row:] >= FIRST_WORD
                 self.refused += int((~known).sum())
                 np.add.at(self._counts, ids[row:][known] - FIRST_WORD, 1)
                 return ids
             self._grow(int(ends[row] - starts[row]))
 
-    def finish(self, *, most: int = MOST_WORDS - 8, least: int = 1) -> tuple[Vocabulary, NDArray[np.int32]]:
-        """The vocabulary of the `most` commonest words that occur `least` times, and the number of each passing one.
+    def finish(self, *, most: int = MOST_WORDS, least: int = 1) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """The vocabulary of the `most` most frequent words that occur `least` times, and the id of each provisional id.
 
-        By falling count, equal counts by bytes: the same text gives the same numbers in whatever order it came.
+        Words are sorted by falling count, then by bytes: the order in which the text came does not matter.
         """
-        counts = self._counts[: self._words]
-        whole, bounds = self._blob.tobytes(), self._offsets.tolist()
-        words = [whole[bounds[i] : bounds[i + 1]] for i in range(self._words)]
+        counts, words = self._counts[: self._words], self._listed()
         wanted = [i for i in range(self._words) if counts[i] >= least and words[i] not in MARKS]
         wanted.sort(key=lambda i: (-counts[i], words[i]))
         del wanted[most:]
@@ -148,9 +145,8 @@ class WordCounter:
         numbers[np.array(wanted, np.int64) + FIRST_WORD] = np.arange(len(wanted)) + FIRST_WORD
         return Vocabulary.from_words(words[i] for i in wanted), numbers
 
-    def _vocabulary(self) -> Vocabulary:
-        whole, bounds = self._blob.tobytes(), self._offsets.tolist()
-        return Vocabulary.from_words(whole[bounds[i] : bounds[i + 1]] for i in range(self._words))
+    def _listed(self) -> list[bytes]:
+        return _words(self._blob, self._offsets, self._words)
 
     def _grow(self, longest: int) -> None:
         self._blob = np.resize(self._blob, 2 * self._blob.size + longest)

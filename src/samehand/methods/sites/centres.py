@@ -1,15 +1,11 @@
-"""Clusters of pages by structure: k centres, farthest point first (section 3.2 of the paper in structure.py).
+"""Clusters of pages by structure: k centres, farthest point first (M-FPF, section 3.2 of the paper; see tags.py).
 
-The first centre is the first page. Each further one is the page farthest from its own centre, and takes the pages that
-are nearer to it than to theirs, until there are k or no page is farther away than asked for. M-FPF does the same with
-fewer distances (section 3.2.1): a page stays where it is, without a look at it, if it is at most half as far from its
-centre as the new one is. The paper keeps each cluster sorted and stops there; asking each page is one comparison and
-spares the sorting. Three more savings change nothing in the result: equal pages are compared once; R, F and B show
-for most pages that D cannot be smaller than the distance they have; and D itself gives up where that shows.
-
-The farthest pages are the odd ones. At a parking provider with more odd sites than k they use up all centres, and its
-templates stay together in one wide cluster that looks like no spam. So there is another choice, ours: of the cluster
-whose distances add up to the most, the page in the middle of that sum. Templates of many pages come first.
+The first centre is the first page. Each next centre is the page farthest from its own centre, and takes the pages that
+are closer to it than to theirs, until there are k centres or no page is farther away than asked for. M-FPF does the
+same with fewer distances (section 3.2.1): a page keeps its centre, without a comparison, if it is at most half as far
+from it as the new centre is. The paper keeps each cluster sorted and stops there; we ask each page, which needs no
+sorting. Three more savings change nothing in the result: equal pages are compared once; R, F and B show for most pages
+that D is not smaller than the distance they have; and the computation of D stops as soon as that is clear.
 """
 
 import dataclasses
@@ -23,21 +19,17 @@ from samehand.base.errors import SettingsError
 from samehand.kernels import tags as kernel
 from samehand.methods.sites.tags import DistinctPages, TagSequences, distances_from, distinct_pages
 
-CLUSTERS = 16
+CLUSTERS_PER_PROVIDER = 16
 """k of section 4.2."""
-FARTHEST, HEAVIEST = "farthest", "heaviest"
-"""How the next centre is chosen: as the paper does, or as described above."""
-_UNIT = 1 << 30
-"""Distances are added up in this part of 1: sums of whole numbers do not depend on their order."""
 _SKIPPED = 4
-"""Place in the counts of what decided, behind those of the kernel."""
+"""Place of the pages that were not compared, behind the counts of the kernel."""
 _CHUNK = 1024
 """Pages that a thread takes at a time."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Calls:
-    """Pairs of a page and a centre by what decided about them, as in table 1; `skipped` were never looked at."""
+    """Pairs of a page and a centre by the measure that decided, as in table 1; `skipped` were never compared."""
 
     r: int = 0
     f: int = 0
@@ -51,9 +43,9 @@ class Calls:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class KCentres:
-    """A clustering. `centres` are rows; page i of those given is distances[i] from centres[assignment[i]].
+    """A clustering. `centres` are rows. The i-th of the given pages is distances[i] from centres[assignment[i]].
 
-    `radius` is the largest distance. `distinct` is how many different sequences there were.
+    `radius` is the largest distance. `distinct` is the number of different sequences.
     """
 
     centres: NDArray[np.int64]
@@ -68,25 +60,21 @@ def k_centres(
     sequences: TagSequences,
     rows: NDArray[np.int64],
     *,
-    k: int = CLUSTERS,
-    choice: str = FARTHEST,
+    k: int = CLUSTERS_PER_PROVIDER,
     stop_radius: float = 0.0,
     threads: int | None = None,
 ) -> KCentres:
     """Clusters the pages of `rows`. Ties go to the smaller row, and to the earlier centre.
 
-    There are fewer than k clusters when all pages are within `stop_radius` before. The number of threads changes
-    nothing in the result.
+    No more centres are added once all pages are within `stop_radius`. The result does not depend on `threads`.
     """
     if k < 1:
         raise SettingsError(f"k is {k}: choose 1 or more clusters.")
-    if choice not in (FARTHEST, HEAVIEST):
-        raise SettingsError(f"choice is {choice!r}: choose {FARTHEST} or {HEAVIEST}.")
     distinct = distinct_pages(sequences, np.asarray(rows, np.int64))
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         search = _Search(distinct, pool)
         while len(search.centres) < k and search.radius() > stop_radius:
-            search.add(search.farthest() if choice == FARTHEST else search.heaviest())
+            search.add(search.farthest())
     return KCentres(
         distinct.rows[search.centres],
         search.nearest[distinct.places],
@@ -98,12 +86,11 @@ def k_centres(
 
 
 class _Search:
-    """Centres so far, and where each page stands."""
+    """The centres so far, and the nearest centre of each page."""
 
     def __init__(self, distinct: DistinctPages, pool: ThreadPoolExecutor) -> None:
         count = distinct.rows.size
         self._pages = distinct.pages
-        self._equal = np.bincount(distinct.places, minlength=count)
         self._pool = pool
         self.centres: list[int] = []
         self.nearest = np.zeros(count, np.int32)
@@ -118,20 +105,8 @@ class _Search:
         """The page farthest from its centre; the first page if there is no centre."""
         return int(np.argmax(self.distances))
 
-    def heaviest(self) -> int:
-        """The page in the middle of the largest sum of distances; the first page if there is no centre."""
-        if not self.centres:
-            return 0
-        weights = np.rint(self.distances * _UNIT).astype(np.int64) * self._equal
-        sums = np.zeros(len(self.centres), np.int64)
-        np.add.at(sums, self.nearest, weights)
-        members = np.flatnonzero(self.nearest == np.argmax(sums))
-        members = members[np.argsort(self.distances[members], kind="stable")]
-        summed = np.cumsum(weights[members])
-        return int(members[np.searchsorted(summed, (summed[-1] + 1) // 2)])
-
     def add(self, page: int) -> None:
-        """Makes a page the next centre and gives it the pages that are nearer to it than to theirs."""
+        """Makes a page the next centre and gives it the pages that are closer to it than to their own centre."""
         centre = kernel.make_centre(self._pages, page)
         candidates = np.arange(self.nearest.size)
         if self.centres:
@@ -154,7 +129,7 @@ class _Search:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ClusterFigures:
-    """What is known of each cluster: pages, mean distance to the centre, radius. A spam cluster has a small mean."""
+    """Pages, mean distance to the centre and radius of each cluster."""
 
     sizes: NDArray[np.int64]
     means: NDArray[np.float64]

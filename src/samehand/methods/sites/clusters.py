@@ -1,14 +1,14 @@
-"""Sites that are judged together: clusters of their home pages, and a verdict on each (section 4 of the paper).
+"""Clusters of the home pages that are judged together, and a verdict on each (section 4 of the paper).
 
-A cluster is spam or not, and a site is what its cluster is. The paper's rule for a cluster is its mean distance to the
-centre alone (`Rules.paper`). Ours differs in five things, each measured by evaluation/structure.py:
+A site has the verdict of its cluster. The paper judges a cluster by its mean distance to the centre alone
+(`Rules.paper`). Our rule differs in five points, each measured by evaluation/structure.py:
 
-* Pages that say nothing (plain_pages.py) are set aside: they are alike everywhere and nobody's template.
-* A cluster that is not tight is clustered again: farthest-point-first spends its centres on the oddest pages, and
-  a provider's few dozen parked pages would go under among its honest ones. A tight one is not cut into pieces.
-* Fewer than `min_cluster` sites show no sameness: one page is always at distance 0 from itself.
-* What the sites say and where they lead (site_evidence.py) is weighed with the distance: points.
-* A lone page that is like a spam cluster elsewhere is weighed with that cluster.
+* Placeholders (placeholders.py) are set aside: they look alike on all sites and belong to no template.
+* A cluster that is not tight is clustered again. Farthest-point-first spends its centres on the oddest pages, so a few
+  dozen parked pages would be lost among the honest pages of a provider. A tight cluster is not cut.
+* Fewer than `min_cluster` sites show no sameness: a single page is always at distance 0 from itself.
+* Texts, titles and links (evidence.py) are added to the distance: the score.
+* A single page that resembles a parked cluster elsewhere is scored together with that cluster.
 """
 
 import dataclasses
@@ -18,55 +18,56 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base.errors import SettingsError
-from samehand.methods.sites.centres import CLUSTERS, Calls, cluster_figures, k_centres
+from samehand.methods.sites.centres import CLUSTERS_PER_PROVIDER, Calls, cluster_figures, k_centres
 from samehand.methods.sites.evidence import ENOUGH_PROSE, Evidence, cluster_evidence
 from samehand.methods.sites.features import Features
+from samehand.methods.sites.placeholders import REASONS
 from samehand.methods.sites.tags import TagSequences, distances_to
+from samehand.methods.sites.verdicts import OK, PARKED, UNKNOWN
 
-SPAM, OK, UNKNOWN = "spam", "ok", "unknown"
-SURE_POINTS = 1.0
-"""So much above what makes spam, a cluster shows what parked pages look like elsewhere."""
-DELTA = 0.25
+SURE_MARGIN = 1.0
+"""A cluster whose score is so far above the threshold shows what parked pages look like elsewhere."""
+MAX_MEAN_DISTANCE = 0.25
 """δ of section 4.2, where it is printed as 2.5."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How sites are judged: what is stated at the head of this file, as numbers."""
+    """How sites are judged: the points at the head of this file, as numbers."""
 
-    k: int = CLUSTERS
-    delta: float = DELTA
+    k: int = CLUSTERS_PER_PROVIDER
+    max_mean_distance: float = MAX_MEAN_DISTANCE
     min_sites: int = 5
     min_cluster: int = 3
     rounds: int = 6
     evidence: bool = True
-    plain: bool = True
-    least_points: float = 4.0
-    style_domains: int = 3
-
-    def __post_init__(self) -> None:
-        if not 0 < self.delta <= 1:
-            raise SettingsError(f"delta is {self.delta}: choose a distance above 0, up to 1.")
-        for name in ("k", "min_sites", "min_cluster", "rounds", "style_domains"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}: choose 1 or more.")
+    placeholders: bool = True
+    min_score: float = 4.0
+    min_style_sites: int = 3
 
     @classmethod
-    def paper(cls, *, k: int = CLUSTERS, delta: float = DELTA) -> Self:
+    def paper(cls, *, k: int = CLUSTERS_PER_PROVIDER, max_mean_distance: float = MAX_MEAN_DISTANCE) -> Self:
         """The paper's own rule: the mean distance to the centre, and nothing else."""
-        return cls(k=k, delta=delta, min_sites=1, min_cluster=1, rounds=1, evidence=False, plain=False)
+        return cls(
+            k=k,
+            max_mean_distance=max_mean_distance,
+            min_sites=1,
+            min_cluster=1,
+            rounds=1,
+            evidence=False,
+            placeholders=False,
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
-    """Sites that look alike: rows in the order of page ids, their distances, and what is thought of them."""
+    """Sites that look alike: rows in the order of page ids, their distances to the centre, and the verdict."""
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
     centre: int
     evidence: Evidence
-    points: float
+    score: float
     verdict: str
     reason: str
 
@@ -76,8 +77,8 @@ class Cluster:
         return float(self.distances.mean())
 
 
-class Said(NamedTuple):
-    """What is said of a site."""
+class SiteVerdict(NamedTuple):
+    """The verdict on one site. `cluster_row` is the first row of its cluster, -1 for a placeholder."""
 
     verdict: str
     reason: str
@@ -86,118 +87,139 @@ class Said(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Judged:
-    """All that was found of sites that were judged together, and what is said of each row.
+class JudgedGroup:
+    """The clusters of sites that were judged together, and the verdict on each row.
 
-    A cluster goes by its first row, as in `Said`; `verdicts` has that of each.
+    `cluster_verdicts` has the verdict of each cluster by its first row.
     """
 
     clusters: list[Cluster]
-    verdicts: dict[int, str]
+    cluster_verdicts: dict[int, str]
     average_radius: float
     calls: Calls
-    said: dict[int, Said]
+    site_verdicts: dict[int, SiteVerdict]
 
 
 def judge_group(
     rows: NDArray[np.int64], sequences: TagSequences, features: Features, *, rules: Rules, threads: int | None
-) -> Judged:
-    """Clusters and judges the sites of `rows`, which stand in the order of their page ids."""
-    is_plain = np.array([rules.plain and features.plain[row] != "" for row in rows.tolist()], np.bool_)
+) -> JudgedGroup:
+    """Clusters and judges the sites of `rows`, which are in the order of their page ids."""
+    kinds = [features.placeholder_kinds[row] if rules.placeholders else "" for row in rows.tolist()]
+    is_placeholder = np.array([kind != "" for kind in kinds], np.bool_)
     clusters, average, calls = [], 0.0, Calls()
-    waiting = [(rows[~is_plain], 1)] if not is_plain.all() else []
+    waiting = [(rows[~is_placeholder], 1)] if not is_placeholder.all() else []
     while waiting:
         members, round_number = waiting.pop()
-        clustering = k_centres(
-            sequences, members, k=rules.k, stop_radius=rules.delta if rules.evidence else 0.0, threads=threads
-        )
+        stop_radius = rules.max_mean_distance if rules.evidence else 0.0
+        clustering = k_centres(sequences, members, k=rules.k, stop_radius=stop_radius, threads=threads)
         figures = cluster_figures(clustering)
         calls += clustering.calls
         average = figures.average_radius if round_number == 1 else average
         for number, centre in enumerate(clustering.centres.tolist()):
             inside = clustering.assignment == number
-            loose = figures.radii[number] > rules.delta and figures.sizes[number] > rules.min_cluster
+            loose = figures.radii[number] > rules.max_mean_distance and figures.sizes[number] > rules.min_cluster
             if loose and round_number < rules.rounds and clustering.centres.size > 1:
                 waiting.append((members[inside], round_number + 1))
             elif inside.any():
                 clusters.append(_judge_cluster(members[inside], clustering.distances[inside], centre, features, rules))
-    said = {row: Said(UNKNOWN, f"plain page: {features.plain[row]}") for row in rows[is_plain].tolist()}
+    verdicts = {
+        row: SiteVerdict(UNKNOWN, REASONS[kind]) for row, kind in zip(rows.tolist(), kinds, strict=True) if kind
+    }
     for cluster in clusters:
-        said |= _said_of_members(cluster, rules)
-    verdicts = {int(cluster.rows[0]): cluster.verdict for cluster in clusters}
-    return Judged(clusters, verdicts, average, calls, said)
+        verdicts |= _member_verdicts(cluster, rules)
+    return JudgedGroup(clusters, {int(one.rows[0]): one.verdict for one in clusters}, average, calls, verdicts)
 
 
 def _judge_cluster(
     rows: NDArray[np.int64], distances: NDArray[np.float64], centre: int, features: Features, rules: Rules
 ) -> Cluster:
     evidence = cluster_evidence(features, rows)
-    mean = float(distances.mean())
-    points = evidence.points(mean, rules.delta)
-    size = f"{rows.size} sites at mean distance {mean:.2f}"
-    if rows.size < rules.min_cluster:
-        verdict, reason = OK, f"no group: {rows.size} of {rules.min_cluster} sites"
-    elif rules.evidence and evidence.voices < rules.min_cluster:
-        verdict, reason = OK, f"{size}, {evidence.voices} when copies of one text are counted once"
-    elif not rules.evidence:
-        verdict = SPAM if mean < rules.delta else OK
-        reason = f"{size}, {'below' if verdict == SPAM else 'not below'} {rules.delta}"
+    mean, limit = float(distances.mean()), rules.max_mean_distance
+    score = evidence.score(mean, limit)
+    if rules.evidence or rows.size < rules.min_cluster:
+        reason = _against(rows.size, mean, evidence, score, rules)
+        verdict = OK if reason else PARKED
+        reason = reason or f"{rows.size} sites with nearly the same page structure: {evidence.findings(in_common=True)}"
     else:
-        verdict = SPAM if points >= rules.least_points and mean < 2 * rules.delta else OK
-        reason = f"{size}: {evidence.summary()}; {points:.1f} points, {rules.least_points} make spam"
-    return Cluster(rows, distances, centre, evidence, points, verdict, reason)
+        verdict = PARKED if mean < limit else OK
+        compared = "below" if verdict == PARKED else "not below"
+        reason = f"{rows.size} sites at a mean distance of {mean:.2f} from the centre, {compared} {limit}"
+    return Cluster(rows, distances, centre, evidence, score, verdict, reason)
 
 
-def _said_of_members(cluster: Cluster, rules: Rules) -> Iterator[tuple[int, Said]]:
-    """A site is what its cluster is, unless it is the one that has something to say."""
-    pages = cluster.evidence.members
-    for at, row in enumerate(cluster.rows.tolist()):
-        said = Said(cluster.verdict, cluster.reason, int(cluster.rows[0]), float(cluster.distances[at]))
-        if rules.evidence and said.verdict == SPAM and pages.own_title[at] and pages.prose[at] >= ENOUGH_PROSE:
-            said = said._replace(
-                verdict=OK, reason=f"a title and {pages.prose[at]:.0f} words of its own among {said.reason}"
+def _against(sites: int, mean_distance: float, evidence: Evidence, score: float, rules: Rules) -> str:
+    """Why a cluster is not parked; "" if it is."""
+    owners = evidence.distinct_owners
+    if sites < rules.min_cluster:
+        if sites == 1:
+            return "no other site has a similar page"
+        return f"only {sites} sites have a similar page: {rules.min_cluster} are needed to judge them together"
+    if owners < rules.min_cluster:
+        known = "1 owner" if owners == 1 else f"{owners} owners"
+        return f"{sites} sites with a similar page belong to {known}: copies of one page under several names count once"
+    if score < rules.min_score:
+        differences = evidence.findings(in_common=False)
+        return f"{sites} sites with a similar page structure have too little else in common: {differences}"
+    if mean_distance >= 2 * rules.max_mean_distance:
+        return f"the page structures of these {sites} sites differ too much"
+    return ""
+
+
+def _member_verdicts(cluster: Cluster, rules: Rules) -> Iterator[tuple[int, SiteVerdict]]:
+    """The verdict of the cluster for each site, except for a site that has something to say."""
+    pages = cluster.evidence.pages
+    for place, row in enumerate(cluster.rows.tolist()):
+        found = SiteVerdict(cluster.verdict, cluster.reason, int(cluster.rows[0]), float(cluster.distances[place]))
+        own_prose = pages.own_title[place] and pages.prose[place] >= ENOUGH_PROSE
+        if rules.evidence and found.verdict == PARKED and own_prose:
+            reason = f"the page has a title and {pages.prose[place]:.0f} words of prose of its own"
+            found = found._replace(
+                verdict=OK, reason=f"{reason}, unlike {cluster.rows.size - 1} sites that look like it"
             )
-        yield row, said
+        yield row, found
 
 
-def spread(judged: Iterable[Judged], sequences: TagSequences, features: Features, rules: Rules) -> None:
-    """Weighs single pages with the spam clusters they are like, wherever those were found; changes what is said.
+def spread(judged: Iterable[JudgedGroup], sequences: TagSequences, features: Features, rules: Rules) -> None:
+    """Changes the verdicts on single pages that resemble a parked cluster, in whichever group that was found.
 
-    Parked pages stand at ordinary providers too, too few there to be a group. Only pages without a title of their own
-    are looked at: next to no honest ones. A cluster that is barely spam speaks for itself alone.
+    Ordinary providers have parked pages too, too few to form a cluster. Only pages without a title of their own are
+    compared, because hardly any of them is honest. A cluster must be parked by a clear margin to be compared with.
     """
     groups = list(judged)
-    sure = rules.least_points + SURE_POINTS
-    clusters = [found for group in groups for found in group.clusters if found.verdict == SPAM and found.points >= sure]
-    titles, counts = np.unique(
-        np.concatenate([np.zeros(2, np.uint64), *(features.titles[cluster.rows] for cluster in clusters)]),
+    sure = rules.min_score + SURE_MARGIN
+    clusters = [one for group in groups for one in group.clusters if one.verdict == PARKED and one.score >= sure]
+    title_keys, counts = np.unique(
+        np.concatenate([np.zeros(2, np.uint64), *(features.title_keys[cluster.rows] for cluster in clusters)]),
         return_counts=True,
     )
-    common = set(titles[counts > 1].tolist())
-    waiting: dict[int, list[Judged]] = {}
-    for found in groups:
-        for row, said in found.said.items():
-            if said.verdict != SPAM and said.cluster_row >= 0 and int(features.titles[row]) in common:
-                waiting.setdefault(row, []).append(found)
+    common = set(title_keys[counts > 1].tolist())
+    waiting: dict[int, list[JudgedGroup]] = {}
+    for group in groups:
+        for row, found in group.site_verdicts.items():
+            if found.verdict != PARKED and found.cluster_row >= 0 and int(features.title_keys[row]) in common:
+                waiting.setdefault(row, []).append(group)
     lengths = np.diff(sequences.offsets)
     for cluster in sorted(clusters, key=lambda found: (-found.rows.size, int(found.rows[0]))):
         rows = np.array(sorted(waiting), np.int64)
         shorter = np.minimum(lengths[rows], lengths[cluster.centre])
-        rows = rows[shorter >= (1.0 - rules.delta) * np.maximum(lengths[rows], lengths[cluster.centre])]  # R
-        distances = distances_to(sequences, cluster.centre, rows, within=rules.delta)
-        near = np.isfinite(distances)
-        for row, distance, points in _points_with(cluster, rows[near], distances[near], features, rules):
-            if points >= rules.least_points:
-                reason = f"at distance {distance:.2f}, with {points:.1f} points, from {cluster.reason}"
-                for found in waiting.pop(row):
-                    found.said[row] = found.said[row]._replace(verdict=SPAM, reason=reason)
+        longer = np.maximum(lengths[rows], lengths[cluster.centre])
+        rows = rows[shorter >= (1.0 - rules.max_mean_distance) * longer]  # R
+        for row in _resembling(cluster, rows, sequences, features, rules):
+            shared = cluster.evidence.findings(in_common=True)
+            reason = f"the page resembles {cluster.rows.size} parked sites: {shared}"
+            for group in waiting.pop(row):
+                group.site_verdicts[row] = group.site_verdicts[row]._replace(verdict=PARKED, reason=reason)
 
 
-def _points_with(
-    cluster: Cluster, rows: NDArray[np.int64], distances: NDArray[np.float64], features: Features, rules: Rules
-) -> Iterator[tuple[int, float, float]]:
-    """Row, distance and points of each page, as if it were one of the cluster."""
-    if rows.size:
-        evidence = cluster_evidence(features, np.concatenate([cluster.rows, rows]))
-        points = evidence.member_points(np.concatenate([cluster.distances, distances]), rules.delta)
-        yield from zip(rows.tolist(), distances.tolist(), points[cluster.rows.size :].tolist(), strict=True)
+def _resembling(
+    cluster: Cluster, rows: NDArray[np.int64], sequences: TagSequences, features: Features, rules: Rules
+) -> list[int]:
+    """The rows that are close to the cluster and have a parked score as members of it."""
+    distances = distances_to(sequences, cluster.centre, rows, within=rules.max_mean_distance)
+    near = np.isfinite(distances)
+    if not near.any():
+        return []
+    evidence = cluster_evidence(features, np.concatenate([cluster.rows, rows[near]]))
+    scores = evidence.page_scores(np.concatenate([cluster.distances, distances[near]]), rules.max_mean_distance)
+    parked: list[int] = rows[near][scores[cluster.rows.size :] >= rules.min_score].tolist()
+    return parked

@@ -1,8 +1,9 @@
-"""The home pages of a run: a site is its home page (section 4.1 of the paper)."""
+"""The home pages of a run, and the domains that their name servers belong to."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from samehand.methods.sites.home import home_pages
+from samehand.methods.home_pages import home_pages
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES
 
@@ -10,5 +11,11 @@ _COLUMNS = ["page_id", "url", "url_host_name", "url_host_registered_domain", "ur
 
 
 def site_homes(folder: RunFolder) -> pa.Table:
-    """One row for each site: domain, page_id, url; in order of page ids."""
-    return home_pages(folder.read(PAGES, _COLUMNS)).select(["domain", "page_id", "url"])
+    """site, page_id, url and url_host_registered_domain of each home page, in order of page ids."""
+    return home_pages(folder.read(PAGES, _COLUMNS))
+
+
+def domains_of(homes: pa.Table) -> list[str]:
+    """The registered domain of each site, or the site itself: name servers are delegated there."""
+    domains: list[str] = pc.coalesce(homes.column("url_host_registered_domain"), homes.column("site")).to_pylist()
+    return domains

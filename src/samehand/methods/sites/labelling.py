@@ -1,12 +1,12 @@
-"""Labels with few looks: how the paper labelled a million pages by hand (section 4.1).
+"""Labels by hand with few looks at pages: how the paper labelled a million pages (section 4.1).
 
-A random page without a label is asked for. Pages identical to it get its label. If its group has others, one more of
-them, again at random, is asked for: when both agree, the group has its label. When they do not, only the pages asked
-for have theirs and the group stays open, and because it has been shown to be mixed, twice as many pages as before must
-agree: a group of all sorts ends up asked page by page. The paper asks "at least another" and clusters anew instead.
+The user is asked for the label of a random page. Identical pages get the same label. Then another random page of the
+same group is shown. If the answers agree, the whole group gets the label. If not, the group is mixed: only the pages
+that were shown keep their labels, and from then on twice as many pages must agree as before. So the pages of a very
+mixed group are shown one by one. The paper asks for "at least another" page, and clusters mixed groups again.
 
-What is asked next depends on the seed and the answers alone, so answers written to a file are the whole state: read
-again they lead to the same question, and after an undo the same page is asked for as before.
+The next question depends on the seed and the answers alone. So a file of answers is the whole state: it leads to the
+same question when it is read again, and an undo leads back to the question before.
 """
 
 import contextlib
@@ -25,6 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.errors import InputError, RunWriteError, UsageError
+from samehand.base.files import writing
 from samehand.base.page import host_of
 
 ASKED, IDENTICAL, GROUP = "asked", "identical", "group"
@@ -34,7 +35,7 @@ FIRST_LOOKS = 2
 LONGEST_LABEL = 100
 ANSWER_COLUMNS = ("page_id", "url", "label")
 
-_KEYS = ("url", "page_id", "domain")
+_KEYS = ("url", "page_id", "site")
 _HOW = (ASKED, IDENTICAL, GROUP)
 _BY_ASKING, _BY_EQUALITY, _BY_GROUP = range(3)
 _STRIDE = 1 << 12
@@ -43,7 +44,7 @@ _LABEL_SCHEMA = pa.schema([("page_id", pa.int64()), ("label", pa.string()), ("ho
 
 
 class Question(NamedTuple):
-    """A page to be looked at, and its group."""
+    """A page to look at, and its group."""
 
     page_id: int
     group: int
@@ -52,7 +53,7 @@ class Question(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LabelCounts:
-    """How far the labelling is; `looks` is what people had to do for it."""
+    """How far the labelling is. `looks` counts the pages that people had to look at."""
 
     pages: int
     asked: int
@@ -64,7 +65,7 @@ class LabelCounts:
 
 
 class _Round(NamedTuple):
-    """A group's answers since it last disagreed, and how many must agree to label it."""
+    """The answers for a group since they last disagreed, and how many must agree to label it."""
 
     labels: tuple[int, ...] = ()
     looks: int = FIRST_LOOKS
@@ -72,7 +73,7 @@ class _Round(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What an answer changed, for the undo."""
+    """What an answer changed, so that it can be undone."""
 
     place: int
     rows: NDArray[np.int64]
@@ -82,7 +83,7 @@ class _Step(NamedTuple):
 
 
 class Labelling:
-    """Which page to look at next, and which label each page has, from the answers so far."""
+    """The next page to look at, and the label of each page, from the answers so far."""
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class Labelling:
         urls: Sequence[str] = (),
         seed: int = 0,
     ) -> None:
-        """Page i is in groups[i] (NO_GROUP: in none) and is identical to the pages of an equal identical[i]."""
+        """Page i is in groups[i] (NO_GROUP for none). Pages with equal values in `identical` are identical."""
         if not len(page_ids) == len(groups) == len(identical) or len(urls) not in (0, len(page_ids)):
             raise UsageError("Pages, groups and digests differ in number: give one of each per page.")
         self._page_ids, self._groups, self._urls = page_ids, groups, urls
@@ -115,7 +116,7 @@ class Labelling:
         self._next = 0
 
     def ask(self) -> Question | None:
-        """The next page to look at; None when all that were not skipped have labels. Asking again gives the same."""
+        """The next page to look at; None if all have labels or were skipped. Asking again gives the same page."""
         for group in sorted(self._begun, key=lambda group: -self._rounds[group].last):
             members = self._members[group]
             found = self._first_open(members, 0)
@@ -126,7 +127,7 @@ class Labelling:
         return self._question(int(self._order[self._next])) if self._next < len(self._order) else None
 
     def _first_open(self, places: NDArray[np.int64], start: int) -> int:
-        """Where among `places`, from `start` on, the first is that has no label and was not skipped."""
+        """Index of the first of `places`, from `start` on, that has no label and was not skipped."""
         for first in range(start, len(places), _STRIDE):
             some = places[first : first + _STRIDE]
             still_open = (self._labels[some] < 0) & ~self._skipped[some]
@@ -139,11 +140,11 @@ class Labelling:
         return Question(page_id, group, self._urls[place] if self._urls else "")
 
     def skip(self, page_id: int) -> None:
-        """Does not ask for a page again; its label may still come from others. Not kept with the answers."""
+        """Does not ask for a page again. It may still get a label from other pages. Skips are not stored."""
         self._skipped[self._known(page_id)] = True
 
     def answer(self, page_id: int, label: str) -> None:
-        """Takes what somebody said of a page, be it the one asked for or another."""
+        """Takes the label of a page, whether it was asked for or not."""
         place = self._known(page_id)
         if self._how[place] == _BY_ASKING:
             raise UsageError(f"Page {page_id} was answered before: undo that answer first.")
@@ -161,7 +162,7 @@ class Labelling:
         self._steps.append(_Step(place, rows[changed], labels[changed], how[changed], before))
 
     def _settle(self, group: int, members: NDArray[np.int64], number: int) -> _Round:
-        """Labels a group that agrees, takes the label back from one that turns out not to; returns how it was."""
+        """Labels a group whose answers agree; takes the labels of a mixed group back. Returns the round before."""
         before = self._rounds.get(group, _Round())
         said = (*before.labels, number)
         if len(set(said)) > 1:
@@ -213,7 +214,7 @@ class Labelling:
 
 
 class _Buckets:
-    """Places by number, each bucket in the given order."""
+    """Places by bucket number, in the given order within each bucket."""
 
     def __init__(self, numbers: NDArray[np.int64], order: NDArray[np.int64]) -> None:
         self._places = order[np.argsort(numbers[order], kind="stable")]
@@ -224,7 +225,7 @@ class _Buckets:
 
 
 def _group_numbers(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Groups counted up from 0; a page of no group is a group of its own."""
+    """Numbers for the groups from 0 on. A page in no group is a group of its own."""
     names, numbers = np.unique(groups, return_inverse=True)
     alone = np.flatnonzero(groups == NO_GROUP)
     numbers[alone] = len(names) + np.arange(len(alone))
@@ -237,9 +238,9 @@ def _numbered(values: Sequence[object] | NDArray[np.generic]) -> NDArray[np.int6
 
 
 class AnswerFile:
-    """Answers in a CSV that only grows, on the disk before the next question: `page_id,url,label`; undo is a row, too.
+    """Answers in a CSV file that only grows: `page_id,url,label`. An undo is a row, too.
 
-    A last line that is not whole was never acknowledged: it is cut off, and kept in `cut_off` for a note.
+    Each answer is on the disk before the next question. An incomplete last line is cut off and kept in `cut_off`.
     """
 
     def __init__(self, path: Path, labelling: Labelling) -> None:
@@ -248,19 +249,17 @@ class AnswerFile:
         self.cut_off = b""
 
     def __enter__(self) -> Self:
-        """Replays the answers that are there."""
-        try:
+        """Replays the answers in the file."""
+        with writing(self._path):
             self._file = io.FileIO(self._path, "a+")
-        except OSError as error:
-            raise self._unwritable(error) from None
         with contextlib.ExitStack() as closing:
             closing.callback(self._file.close)
-            self._open(self._file)
-            closing.pop_all()  # what was opened well stays open
+            self._replay_all(self._file)
+            closing.pop_all()  # without an error the file stays open
         return self
 
-    def _open(self, file: io.FileIO) -> None:
-        """Nothing is cut off a file that is not ours."""
+    def _replay_all(self, file: io.FileIO) -> None:
+        """Replays the answers. A file that has another header is refused before anything is cut off."""
         file.seek(0)
         whole, end, rest = file.readall().rpartition(b"\n")
         header = ",".join(ANSWER_COLUMNS)
@@ -279,7 +278,7 @@ class AnswerFile:
             self._file.close()
 
     def answer(self, question: Question, label: str) -> None:
-        """Takes an answer and writes it down; if that fails, it is not taken."""
+        """Takes an answer and writes it down. If the writing fails, the answer is taken back."""
         self._labelling.answer(question.page_id, label)
         try:
             self._add(question.page_id, question.url, label)
@@ -288,7 +287,7 @@ class AnswerFile:
             raise
 
     def undo(self) -> int | None:
-        """Takes the last answer back and writes that down."""
+        """Takes the last answer back and writes the undo down. Returns its page; None if there is no answer."""
         page_id = self._labelling.undo()
         if page_id is not None:
             self._add(page_id, "", UNDO)
@@ -303,7 +302,7 @@ class AnswerFile:
                 self._labelling.answer(int(page_id), label)
         except ValueError:
             where = f"{self._path}, line {number},"
-            raise InputError(f"{where} is no answer: mend the line or move the file away.") from None
+            raise InputError(f"{where} is no answer: correct the line or move the file away.") from None
 
     def _add(self, page_id: int, url: str, label: str) -> None:
         line = io.StringIO()
@@ -312,24 +311,22 @@ class AnswerFile:
         self._write(line.getvalue())
 
     def _write(self, line: str) -> None:
-        """A line that did not get to the disk whole is taken away again, or the next would be glued to it."""
+        """Appends a line. A line that was not written completely is removed, or the next one would be joined to it."""
         if self._file is None:
             raise UsageError("The file of answers is not open: use it in a with statement.")
         size, data = self._file.seek(0, os.SEEK_END), line.encode("utf-8", "replace") + b"\n"
         try:
-            if self._file.write(data) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(self._file.fileno())
-        except OSError as error:
+            with writing(self._path):
+                if self._file.write(data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(self._file.fileno())
+        except RunWriteError:
             self._file.truncate(size)
-            raise self._unwritable(error) from None
-
-    def _unwritable(self, error: OSError) -> RunWriteError:
-        return RunWriteError(f"{self._path} cannot be written ({error.strerror}). Free some space or check the path.")
+            raise
 
 
 class KnownAnswers:
-    """Labels somebody gave before, by page_id, url or domain, whichever columns the file has."""
+    """Labels that are known already, by page_id, url or site, whichever columns the file has."""
 
     def __init__(self, rows: Sequence[dict[str, str]]) -> None:
         self._labels: dict[tuple[str, str], str] = {}
@@ -344,32 +341,32 @@ class KnownAnswers:
             column = next((name for name in _KEYS if row.get(name)), None)
             label = (row.get("label") or "").strip()
             if column and label:
-                key = column, row[column].strip().lower() if column == "domain" else row[column].strip()
+                key = column, row[column].strip().lower() if column == "site" else row[column].strip()
                 self.conflicts += self._labels.get(key, label) != label
-                self._labels[key] = label  # the last word counts
+                self._labels[key] = label  # the last label counts
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From a CSV with a column label and at least one of page_id, url and domain."""
+        """From a CSV with a column label and at least one of page_id, url and site."""
         try:
             with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
                 rows = list(csv.DictReader(file))
         except (OSError, csv.Error) as error:
             raise InputError(f"{path} cannot be read ({error}). Check the path of the answers.") from None
         if not rows or "label" not in rows[0] or not set(_KEYS) & set(rows[0]):
-            raise InputError(f"{path} has no answers: give the columns label and page_id, url or domain.")
+            raise InputError(f"{path} has no answers: give the columns label and page_id, url or site.")
         return cls(rows)
 
     def label_of(self, question: Question) -> str | None:
-        """The label for a page: by its page_id, else its url, host or registered domain."""
+        """The label of a page by its page_id, else its URL, host or site."""
         host = host_of(question.url)
-        keys = [("page_id", str(question.page_id)), ("url", question.url), ("domain", host.name)]
-        keys += [("domain", host.private_domain), ("domain", host.registered_domain)]
+        keys = [("page_id", str(question.page_id)), ("url", question.url)]
+        keys += [("site", host.name or ""), ("site", host.private_domain or "")]
         return next((self._labels[column, key] for column, key in keys if key and (column, key) in self._labels), None)
 
 
 def drive(labelling: Labelling, answers: KnownAnswers, *, answer: Callable[[Question, str], None]) -> list[Question]:
-    """Answers what is asked from known answers, through `answer`; returns the questions nobody had an answer to."""
+    """Answers the questions from known answers, through `answer`. Returns the questions without a known answer."""
     open_questions: list[Question] = []
     while question := labelling.ask():
         label = answers.label_of(question)

@@ -1,11 +1,11 @@
-"""Pages that say nothing of their site: HTTP errors, server defaults, near-empty pages, sites under construction.
+"""Placeholder pages say nothing about their site: HTTP errors, server defaults, empty pages, sites under construction.
 
-They look alike wherever they stand, and the paper counts them among its mistakes (section 4.4: "clusters of nearly
-empty pages, HTTP errors and other non-informative pages"). They are named, reported apart and never counted as spam.
+Placeholders look alike on all sites, and the paper counts them among its mistakes (section 4.4: "clusters of nearly
+empty pages, HTTP errors and other non-informative pages"). They are named, reported apart and never called parked.
 
-What a server or a control panel ships as its first page is known by the words of that software; a site under
-construction by what people say of one. Both lists can only acquit: a page they miss is judged like any other, so no
-verdict goes stale with them. What is nearly empty, a list of files or a login is seen from the page's make alone.
+The first page that a server or a control panel ships is recognised by the words of that software, and a site under
+construction by what people write on one. Both lists can only acquit: a page that they miss is judged like any other.
+Nearly empty pages, lists of files and logins are recognised without any words.
 """
 
 import re
@@ -14,34 +14,44 @@ from typing import NamedTuple
 
 HTTP_ERROR, DEFAULT_PAGE, NEAR_EMPTY = "http error", "default page", "near empty"
 CONSTRUCTION, LISTING, LOGIN = "under construction", "file list", "login"
-KINDS = (HTTP_ERROR, DEFAULT_PAGE, NEAR_EMPTY, CONSTRUCTION, LISTING, LOGIN)
+REASONS = {
+    HTTP_ERROR: "the page is an HTTP error",
+    DEFAULT_PAGE: "the page is the default page of a server or hosting panel",
+    NEAR_EMPTY: "the page is nearly empty",
+    CONSTRUCTION: "the page says that the site is under construction",
+    LISTING: "the page is a list of files",
+    LOGIN: "the page is a login form",
+}
+"""Every kind of placeholder, and what users are told about it."""
 
 EMPTY_WORDS = 4
-"""A page of fewer words, without links and without anything that loads or leads elsewhere, is nearly empty."""
+"""A page is nearly empty if it has fewer words, no links, and nothing that loads content or leads elsewhere."""
 ERROR_WORDS, CONSTRUCTION_WORDS, CONSTRUCTION_LINKS, DEFAULT_WORDS, LOGIN_WORDS, LOGIN_LINKS = 80, 60, 4, 600, 60, 8
-"""Pages of more words or links have something else to say."""
-READ = 2_000
-"""Characters of text that are looked at: all these pages say what they are at once."""
+"""Pages with more words or links are no placeholders of that kind."""
+MAX_TEXT = 2_000
+"""Only so many characters of the text are searched: placeholders say at once what they are."""
 
 
-class Glance(NamedTuple):
-    """What can be seen of a page at a glance. `foreign_links` leave the site; `leads` says that the page sends its
-    visitors on or loads what they see: by a frame, a refresh or a script."""
+class PageSummary(NamedTuple):
+    """What placeholders are recognised by.
+
+    `foreign_links` leave the site. `leads_on` says that a frame, a refresh or a script shows or loads other content.
+    """
 
     title: str = ""
     text: str = ""
     words: int = 0
     links: int = 0
     foreign_links: int = 0
-    leads: bool = False
+    leads_on: bool = False
     password: bool = False
     fetch_status: int | None = None
 
 
-_REASONS = "|".join(re.escape(status.phrase.lower()) for status in HTTPStatus if status >= 400)
+_PHRASES = "|".join(re.escape(status.phrase.lower()) for status in HTTPStatus if status >= 400)
 _ERROR_NUMBER = r"\b(?:http )?(?:error|status|code)?[ :#-]*(?:4[0-5]\d|5[0-2]\d)\b"
-_ERROR_TITLE = re.compile(rf"^\W*{_ERROR_NUMBER}(?:\W*(?:error|{_REASONS}|page not found)|\W*$)|^(?:{_REASONS})\W*$")
-_ERROR_HEAD = re.compile(rf"^\W*{_ERROR_NUMBER}\W*(?:error|{_REASONS}|page not found)|^(?:{_REASONS})\W*(?:\n|$)")
+_ERROR_TITLE = re.compile(rf"^\W*{_ERROR_NUMBER}(?:\W*(?:error|{_PHRASES}|page not found)|\W*$)|^(?:{_PHRASES})\W*$")
+_ERROR_HEAD = re.compile(rf"^\W*{_ERROR_NUMBER}\W*(?:error|{_PHRASES}|page not found)|^(?:{_PHRASES})\W*(?:\n|$)")
 _LISTING = re.compile(r"^\W*(?:index of /|directory listing (?:of|for) )")
 
 _DEFAULT_TITLES = re.compile(
@@ -68,18 +78,18 @@ _CONSTRUCTION = re.compile(
 )
 
 
-def plain_kind(page: Glance) -> str:
-    """The kind of plain page that this is; "" when it is none."""
-    title, text = page.title[:READ].strip().lower(), page.text[:READ].strip().lower()
+def placeholder_kind(page: PageSummary) -> str:
+    """The kind of placeholder that the page is; "" if it is none."""
+    title, text = page.title[:MAX_TEXT].strip().lower(), page.text[:MAX_TEXT].strip().lower()
     if (page.fetch_status or 0) >= 400 or _is_error(page, title, text):
         return HTTP_ERROR
     if _LISTING.match(title) or (_LISTING.match(text) and page.foreign_links == 0):
         return LISTING
     if page.words <= DEFAULT_WORDS and (_DEFAULT_TITLES.match(title) or _DEFAULT_TEXTS.search(text)):
         return DEFAULT_PAGE
-    if page.words < EMPTY_WORDS and page.links == 0 and not page.leads:
+    if page.words < EMPTY_WORDS and page.links == 0 and not page.leads_on:
         return NEAR_EMPTY
-    # Who sells the domain or lives on clicks leads visitors away; who builds a site has nowhere to send them yet.
+    # A page that sells its domain or lives on clicks leads visitors away; a site that is being built does not.
     stays = not page.foreign_links and page.links <= CONSTRUCTION_LINKS
     if stays and page.words <= CONSTRUCTION_WORDS and _CONSTRUCTION.search(f"{title}\n{text}"):
         return CONSTRUCTION
@@ -87,5 +97,5 @@ def plain_kind(page: Glance) -> str:
     return LOGIN if is_login and page.foreign_links <= 1 else ""
 
 
-def _is_error(page: Glance, title: str, text: str) -> bool:
+def _is_error(page: PageSummary, title: str, text: str) -> bool:
     return page.words <= ERROR_WORDS and bool(_ERROR_TITLE.match(title) or _ERROR_HEAD.match(text))

@@ -1,15 +1,15 @@
 """Structure of pages (Geraci: Identification of Web Spam through Clustering of Website Structures, WWW 2015).
 
-A page is its sequence of tag names, start and end tags in source order, without attributes and text. How far two
-pages are apart is 1 minus what they share ÷ the length of the longer one, and what they share is one of these:
+A page is its sequence of tag names, start and end tags in source order, without attributes and text. The distance of
+two pages is 1 minus what they share ÷ the length of the longer one. Four measures differ in what counts as shared:
 
-    R   the length of the shorter one                                                        section 3.1.1
+    R   the length of the shorter page                                                       section 3.1.1
     F   tags whose names are equally long, by counts of 11 lengths                           section 3.1.1
     B   tags with equal names, by counts: ours, between F and D
-    D   the longest common subsequence of their tags: the distance, a metric                 section 3.1
+    D   the longest common subsequence of the tags: the distance, a metric                   section 3.1
 
-R <= F <= B <= D, from the cheapest to the dearest. Names that HTML does not know are numbered by a hash: two of equal
-length may count as one name, in 1 case of 1,024 (kernels/tagnames.py).
+R <= F <= B <= D, in the order of their cost. Tag names that HTML does not know are numbered by a hash: two names of
+equal length get the same number in 1 of 1,024 cases (kernels/html/tagnames.py).
 """
 
 import dataclasses
@@ -20,20 +20,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.base.buffers import column_buffers, read_only
-from samehand.base.errors import SettingsError
+from samehand.base.buffers import as_binary, column_buffers, read_only
+from samehand.base.settings import Settings
 from samehand.html import END, TAG_NAMES, Limits, Markup, parse_pages, tag_lengths, tag_names
 from samehand.kernels import tags as kernel
 
-MAX_TAGS = 20_000
-"""Pages are cut behind so many tags: the time of D, and the memory of an alignment, grow with the square."""
-MOST_TAGS = 50_000
-"""Highest value of max_tags: an alignment of two such pages takes 313 MB."""
+MAX_TAGS = Settings().max_tags
+"""Only so many tags of a page are kept: the time of D, and the memory of an alignment, grow with the square. An
+alignment of two pages of 50,000 tags, the highest setting, takes 313 MB."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class TagSequences:
-    """Pages as tags that lie end to end: page i is tags[offsets[i]:offsets[i+1]] and had counts[i] before the cut."""
+    """Tags that lie end to end: page i is tags[offsets[i]:offsets[i+1]], and has counts[i] tags in all."""
 
     tags: NDArray[np.uint16]
     offsets: NDArray[np.int64]
@@ -41,7 +40,7 @@ class TagSequences:
 
     @classmethod
     def of(cls, stored: pa.Table) -> Self:
-        """Sequences from the rows that `structure_batch` made of them."""
+        """Sequences from the rows that `structure_batch` made."""
         parts = [_unpacked(chunk) for chunk in stored.column("tags").chunks if len(chunk)]
         lengths = [np.diff(offsets) for _, offsets in parts]
         return cls(
@@ -57,9 +56,7 @@ class TagSequences:
 
 
 def tag_sequences(found: Markup, *, max_tags: int = MAX_TAGS) -> TagSequences:
-    """The tag sequences of pages, each cut behind `max_tags` tags."""
-    if not 1 <= max_tags <= MOST_TAGS:
-        raise SettingsError(f"max_tags is {max_tags}: choose a value from 1 to {MOST_TAGS}.")
+    """The first `max_tags` tags of each page."""
     counts = np.diff(found.tag_offsets)
     if not (counts > max_tags).any():
         return TagSequences(found.tags, found.tag_offsets, counts.astype(np.int32))
@@ -76,20 +73,18 @@ STRUCTURE_SCHEMA = pa.schema(
         pa.field("tags", pa.large_binary(), nullable=False),
     ]
 )
-"""What the structure signal says of each page: the tags it has, and those kept, packed (`kernels.tags.pack`).
+"""The number of tags of each page, and the tags that are kept, packed (`kernels.tags.pack`).
 
-Packed they take half the memory of 16-bit numbers and 27 % less on disk, behind zstd: 64 bytes a page of 840 tags.
+Packed tags take half the memory of 16-bit numbers and 27 % less on disk, under zstd: 64 bytes a page of 840 tags.
 """
 
 
 def structure_batch(page_ids: pa.Array, found: Markup, *, max_tags: int = MAX_TAGS) -> pa.RecordBatch:
-    """The stage function of the structure signal: pages that were parsed in, their tag sequences out."""
+    """The tag sequences of parsed pages, as rows of STRUCTURE_SCHEMA."""
     sequences = tag_sequences(found, max_tags=max_tags)
     packed, bounds = kernel.pack(read_only(sequences.tags), read_only(sequences.offsets))
-    tags = pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), bounds.size - 1, [None, pa.py_buffer(bounds), pa.py_buffer(packed)]
-    )
-    return pa.record_batch([page_ids, pa.array(sequences.counts), tags], schema=STRUCTURE_SCHEMA)
+    columns = [page_ids, pa.array(sequences.counts), as_binary(packed, bounds)]
+    return pa.record_batch(columns, schema=STRUCTURE_SCHEMA)
 
 
 def _unpacked(column: pa.LargeBinaryArray) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
@@ -106,7 +101,7 @@ def _name_classes() -> NDArray[np.uint8]:
 
 
 def pages_of(sequences: TagSequences, rows: NDArray[np.int64]) -> kernel.Pages:
-    """These pages as the kernels compare them: with the counts that F and B need. The tags are not copied."""
+    """These pages as the kernels take them, with the counts for F and B. The tags are not copied."""
     tags = read_only(sequences.tags)
     starts = sequences.offsets[rows]
     lengths = sequences.offsets[rows + 1] - starts
@@ -115,7 +110,7 @@ def pages_of(sequences: TagSequences, rows: NDArray[np.int64]) -> kernel.Pages:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class DistinctPages:
-    """Pages without those equal to one before: `rows` are the first of each kind; places[i] is the kind of page i."""
+    """The different sequences: `rows` are the first pages that have them, and page i has that of rows[places[i]]."""
 
     rows: NDArray[np.int64]
     places: NDArray[np.int64]
@@ -123,7 +118,7 @@ class DistinctPages:
 
 
 def distinct_pages(sequences: TagSequences, rows: NDArray[np.int64]) -> DistinctPages:
-    """Collapses equal sequences, in the order of row numbers: parked pages are often equal."""
+    """The different sequences among `rows`, in the order of row numbers. Parked pages are often equal."""
     rows, back = np.unique(rows, return_inverse=True)
     tags, starts = read_only(sequences.tags), sequences.offsets[rows]
     lengths = sequences.offsets[rows + 1] - starts
@@ -136,7 +131,7 @@ def distinct_pages(sequences: TagSequences, rows: NDArray[np.int64]) -> Distinct
 def distances_to(
     sequences: TagSequences, row: int, rows: NDArray[np.int64], *, within: float = 1.0
 ) -> NDArray[np.float64]:
-    """D between one page and each of `rows`, infinite where it is more than `within`: the less, the faster."""
+    """D between one page and each of `rows`; infinite where it is above `within`. A small `within` saves time."""
     pages = pages_of(sequences, np.append(rows, row))
     return distances_from(kernel.make_centre(pages, rows.size), pages, np.arange(rows.size), within=within)
 
@@ -144,7 +139,7 @@ def distances_to(
 def distances_from(
     centre: kernel.Centre, pages: kernel.Pages, chosen: NDArray[np.int64], *, within: float = 1.0
 ) -> NDArray[np.float64]:
-    """`distances_to` for pages that were made ready before."""
+    """`distances_to` for prepared pages."""
     distances = np.full(pages.lengths.size, np.nextafter(within, 2.0))
     nearest = np.zeros(pages.lengths.size, np.int32)
     kernel.move_nearer(pages, centre, chosen, 1, nearest, distances)
@@ -153,10 +148,10 @@ def distances_from(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StructureComparison:
-    """How far two pages are apart by each measure, their numbers of tags, and the tags side by side.
+    """The distance of two pages by each measure, their numbers of tags, and the tags side by side.
 
-    The alignment follows a longest common subsequence: tags on both sides are equal, None is a gap. Names of end tags
-    begin with a slash. `cut` says that a page had more tags than were compared.
+    The alignment follows a longest common subsequence: tags side by side are equal, None is a gap. Names of end tags
+    begin with a slash. `cut` says that a page has more tags than were compared.
     """
 
     r: float
@@ -172,7 +167,7 @@ class StructureComparison:
 def compare_structure(
     left: bytes, right: bytes, *, max_tags: int = MAX_TAGS, limits: Limits | None = None
 ) -> StructureComparison:
-    """Compares the tags of two pages. Pages are bytes that hold ASCII where they are below 0x80, as for `markup`."""
+    """Compares the tags of two pages, given in an encoding in which bytes below 0x80 are ASCII."""
     offsets = np.array([0, len(left), len(left) + len(right)])
     found = parse_pages(np.frombuffer(left + right, np.uint8), offsets, limits=limits)
     sequences = tag_sequences(found, max_tags=max_tags)
@@ -195,16 +190,16 @@ def compare_structure(
 
 
 def _names(tags: NDArray[np.uint16], content: bytes) -> list[str]:
-    """Names in text: of numbers that are hashes only the page knows them, and to ask it takes longer."""
+    """The names of tags. Hashed names are only in the page itself, which takes longer to read."""
     if (tags & (END - 1) >= len(TAG_NAMES)).any():
         return tag_names(content)[: tags.size]
     return ["/" * (tag >= END) + TAG_NAMES[tag & (END - 1)] for tag in tags.tolist()]
 
 
 def _alignment(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Places side by side, -1 for none: where both have tags of their own, first those of the left.
+    """Places of aligned tags, -1 for a gap. Where both sides have other tags, those of the left come first.
 
-    Equal starts and ends stay together, which the kernel need not know.
+    Equal tags at the start and at the end are aligned here, so the kernel gets only what is between them.
     """
     begin = _equal_run(left, right)
     after = _equal_run(left[begin:][::-1], right[begin:][::-1])

@@ -1,8 +1,8 @@
-"""Name servers by live DNS: only when asked for, several at a time, at a bounded rate, each outcome kept in a file.
+"""Name servers by live DNS, only on request: several queries at once, a limited rate, every outcome kept in a file.
 
-What is asked is the NS of a site's registered domain, once for all its hosts: that is where a delegation lies. The
-outcomes are appended to a file as they come, one JSON object per line; a look-up that was stopped goes on where it was,
-and asks nothing twice. The result does not depend on the order in which the answers came.
+The NS records of a registered domain are looked up once for all its hosts, because that is where the delegation is.
+Each outcome is appended to a file, one JSON object per line. A look-up that was stopped goes on where it stopped and
+asks nothing twice. The result does not depend on the order of the answers.
 """
 
 import asyncio
@@ -13,15 +13,17 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from samehand.base.errors import RunWriteError, SettingsError, UsageError
+from samehand.base.errors import SettingsError, UsageError
+from samehand.base.files import writing
 from samehand.base.page import host_of
-from samehand.methods.sites.nameservers import NameServers, clean_name
+from samehand.base.settings import Settings
+from samehand.methods.sites.nameservers import NameServers, canonical_name
 
 if TYPE_CHECKING:
     import dns.message
@@ -30,7 +32,7 @@ OK, NXDOMAIN, NO_ANSWER = "ok", "nxdomain", "no_answer"
 TIMEOUT, REFUSED, SERVFAIL, MALFORMED, UNREACHABLE = "timeout", "refused", "servfail", "malformed", "unreachable"
 BAD_NAME = "bad_name"
 FINAL = frozenset({OK, NXDOMAIN, NO_ANSWER})
-"""Outcomes that another resolver would only repeat; after the others it is asked, too."""
+"""Outcomes that another resolver would only repeat. After any other outcome, the next resolver is asked."""
 
 OUTCOMES = (OK, NXDOMAIN, NO_ANSWER, TIMEOUT, REFUSED, SERVFAIL, MALFORMED, UNREACHABLE, BAD_NAME)
 DNS_PORT = 53
@@ -41,7 +43,7 @@ _OUTCOME_SCHEMA = pa.schema([("domain", pa.string()), ("outcome", pa.string()), 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resolver:
-    """Address and port of a server that answers for all domains."""
+    """Address and port of a DNS resolver."""
 
     address: str
     port: int = DNS_PORT
@@ -62,7 +64,7 @@ class Resolver:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What DNS said of a domain, after how many queries; `refused` of its name servers have no proper name."""
+    """What DNS answered for a domain, and after how many queries. `refused` counts name servers with a bad name."""
 
     domain: str
     outcome: str
@@ -73,16 +75,19 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolveProgress:
-    """How far a look-up is: domains done of all, and how many queries were sent."""
+    """How far a look-up is: domains done, domains in total, and queries sent."""
 
     done: int
     total: int
     queries: int
 
 
+OnDnsProgress = Callable[[ResolveProgress], None]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolveResult:
-    """Name servers found and the outcome of each registered domain; `asked` of them now, the rest before."""
+    """The name servers, and the outcome of each registered domain. `asked` domains were looked up now, not before."""
 
     servers: NameServers
     outcomes: pa.Table
@@ -91,24 +96,8 @@ class ResolveResult:
     lost_lines: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveRule:
-    """How DNS is asked: queries per second and at once, seconds to wait, queries per domain before giving up."""
-
-    rate: float = 50.0
-    at_once: int = 20
-    timeout: float = 5.0
-    tries: int = 3
-
-    def __post_init__(self) -> None:
-        for name, low, high in (("rate", 0.1, 1e5), ("at_once", 1, 1000), ("timeout", 0.01, 120), ("tries", 1, 10)):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise SettingsError(f"{name} is {value}: choose a value from {low:g} to {high:g}.")
-
-
 class TokenBucket:
-    """Lets `rate` takers pass per second, evenly: what was not used in a quiet second is not made up for later."""
+    """Lets `rate` takers pass per second, evenly spaced. Unused turns are not saved up."""
 
     def __init__(
         self,
@@ -121,7 +110,7 @@ class TokenBucket:
         self._next = clock()
 
     async def take(self) -> None:
-        """Returns when it is one's turn."""
+        """Returns when it is the caller's turn."""
         now = self._clock()
         turn = max(self._next, now)
         self._next = turn + self._gap
@@ -133,24 +122,23 @@ def resolve_nameservers(
     domains: Iterable[str],
     *,
     cache: Path,
-    resolvers: Sequence[str] = (),
-    rule: ResolveRule | None = None,
-    again: Collection[str] = (),
-    tell: Callable[[ResolveProgress], None] = lambda _: None,
+    settings: Settings | None = None,
+    retry: bool = False,
+    on_progress: OnDnsProgress = lambda _: None,
 ) -> ResolveResult:
-    """Asks DNS for the name servers of the registered domains of `domains`, those in `cache` excepted.
+    """Looks up the name servers of the registered domains of `domains`, except those that `cache` knows.
 
-    The system's resolvers are asked unless others are given. Domains whose outcome in the cache is among `again` are
-    asked once more: after a night without a network, the time-outs.
+    With `retry`, domains whose look-up failed before are looked up again. The resolvers are those of the settings, or
+    those of the system.
     """
-    rule = rule or ResolveRule()
+    settings = settings or Settings()
     names = {domain: _registered(domain) for domain in set(domains)}
     wanted = sorted({name for name in names.values() if name})
     with _OutcomeFile(cache) as known:
-        missing = [name for name in wanted if known.outcome_of(name) in (None, *again)]
+        done = FINAL if retry else OUTCOMES
+        missing = [name for name in wanted if known.outcome_of(name) not in done]
         if missing:
-            servers = [Resolver.parse(text) for text in resolvers] or _system_resolvers()
-            asker = _Asker(servers, rule, known, lambda done, sent: tell(_progress(wanted, missing, done, sent)))
+            asker = _Asker(settings, known, lambda done, sent: on_progress(_progress(wanted, missing, done, sent)))
             asyncio.run(asker.ask_all(missing))
         found = [known.outcomes[name] for name in wanted]
         found += [Outcome(domain, BAD_NAME) for domain, name in sorted(names.items()) if not name]
@@ -174,12 +162,14 @@ def _progress(wanted: Sequence[str], missing: Sequence[str], done: int, sent: in
 
 
 def _registered(domain: str) -> str | None:
-    name, _ = clean_name(domain)
+    name, _ = canonical_name(domain)
     return host_of(f"http://{name}/").registered_domain if name else None
 
 
-def _system_resolvers() -> list[Resolver]:
+def _resolvers(settings: Settings) -> list[Resolver]:
     _require_dns()
+    if chosen := [text.strip() for text in settings.dns_resolvers.split(",") if text.strip()]:
+        return [Resolver.parse(text) for text in chosen]
     import dns.resolver
 
     try:
@@ -199,41 +189,40 @@ def _require_dns() -> None:
 
 
 class _Asker:
-    """Asks for many domains, so many at once, and writes each outcome down before the next is begun."""
+    """Looks up many domains concurrently. A worker writes each outcome down before it begins with the next domain."""
 
-    def __init__(
-        self, resolvers: Sequence[Resolver], rule: ResolveRule, known: "_OutcomeFile", tell: Callable[[int, int], None]
-    ) -> None:
-        _require_dns()
-        self._resolvers, self._rule, self._known, self._tell = resolvers, rule, known, tell
-        self._bucket = TokenBucket(rule.rate)
+    def __init__(self, settings: Settings, known: "_OutcomeFile", on_progress: Callable[[int, int], None]) -> None:
+        self._resolvers = _resolvers(settings)
+        self._settings, self._known, self._on_progress = settings, known, on_progress
+        self._bucket = TokenBucket(settings.dns_rate)
         self._done = self._sent = 0
 
     async def ask_all(self, domains: Sequence[str]) -> None:
         waiting = iter(domains)
-        await asyncio.gather(*(self._ask_from(waiting) for _ in range(min(self._rule.at_once, len(domains)))))
+        workers = min(self._settings.dns_concurrency, len(domains))
+        await asyncio.gather(*(self._ask_from(waiting) for _ in range(workers)))
 
     async def _ask_from(self, waiting: Iterator[str]) -> None:
         for domain in waiting:
             self._known.add(await self._ask(domain))
             self._done += 1
-            self._tell(self._done, self._sent)
+            self._on_progress(self._done, self._sent)
 
     async def _ask(self, domain: str) -> Outcome:
-        """Each domain begins with a resolver of its own, by its name, and goes to the next when one fails."""
+        """The name of the domain decides which resolver is asked first. If it fails, the next one is asked."""
         first, answer = zlib.crc32(domain.encode()), Outcome(domain, TIMEOUT)
-        for query in range(self._rule.tries):
+        for query in range(self._settings.dns_tries):
             await self._bucket.take()
             self._sent += 1
             resolver = self._resolvers[(first + query) % len(self._resolvers)]
-            answer = await _query(domain, resolver, self._rule.timeout)
+            answer = await _query(domain, resolver, self._settings.dns_timeout)
             if answer.outcome in FINAL:
                 break
         return dataclasses.replace(answer, queries=query + 1)
 
 
 async def _query(domain: str, resolver: Resolver, timeout: float) -> Outcome:
-    """One question to one resolver, by TCP if the answer was cut; a reply from elsewhere is not listened to."""
+    """One query to one resolver, by TCP if the answer was truncated. Replies from other addresses are ignored."""
     import dns.asyncquery
     import dns.exception
     import dns.message
@@ -253,7 +242,7 @@ async def _query(domain: str, resolver: Resolver, timeout: float) -> Outcome:
 
 
 def _read_reply(domain: str, reply: "dns.message.Message") -> Outcome:
-    """Only what a reply says of the domain that was asked for counts: in the answer, or else in a referral."""
+    """The NS records of the domain in question, from the answer section or else from a referral."""
     import dns.name
     import dns.rcode
     import dns.rdatatype
@@ -268,14 +257,14 @@ def _read_reply(domain: str, reply: "dns.message.Message") -> Outcome:
             record for rrset in section if rrset.name == owner and rrset.rdtype == dns.rdatatype.NS for record in rrset
         ]
         if records:
-            names = [clean_name(record.target.to_text())[0] for record in records]
+            names = [canonical_name(record.target.to_text())[0] for record in records]
             servers = tuple(sorted(set(filter(None, names))))
             return Outcome(domain, OK if servers else MALFORMED, servers, refused=names.count(""))
     return Outcome(domain, NO_ANSWER)
 
 
 class _OutcomeFile:
-    """Outcomes in a file, one JSON object per line, appended as they come; the last of a domain counts."""
+    """Outcomes in a file that only grows, one JSON object per line. The last outcome of a domain counts."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -285,23 +274,21 @@ class _OutcomeFile:
         self.lost_lines = 0
 
     def outcome_of(self, domain: str) -> str | None:
-        """What was said of `domain` before, None if it was not asked for."""
+        """The known outcome of `domain`; None if it was never looked up."""
         known = self.outcomes.get(domain)
         return known.outcome if known else None
 
     def __enter__(self) -> Self:
-        try:
+        with writing(self._path):
             self._file = self._path.open("ab+")
             self._file.seek(0)
             end = 0
             for line in self._file:
                 if not line.endswith(b"\n"):
-                    break  # killed while writing: the domain is asked for again
+                    break  # killed while writing: the domain is looked up again
                 end += len(line)
                 self._read(line)
             self._file.truncate(end)
-        except OSError as error:
-            raise self._unwritable(error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -310,28 +297,23 @@ class _OutcomeFile:
                 self._sync()
 
     def add(self, outcome: Outcome) -> None:
-        """Writes an outcome down; it outlives this process at once, and a power cut after the next thousand."""
+        """Writes an outcome down. It survives the process at once, and a power cut after the next sync."""
         self.outcomes[outcome.domain] = outcome
         line = json.dumps(dataclasses.asdict(outcome), separators=(",", ":")) + "\n"
         if self._file is None:
-            raise RunWriteError(f"{self._path} is not open. Use it within a with statement.")
-        try:
+            raise UsageError("The file of DNS outcomes is not open: use it in a with statement.")
+        with writing(self._path):
             self._file.write(line.encode())
             self._file.flush()
             self._unsynced += 1
             if self._unsynced >= _SYNC_EVERY:
                 self._sync()
-        except OSError as error:
-            raise self._unwritable(error) from None
 
     def _sync(self) -> None:
         if self._file is not None:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._unsynced = 0
-
-    def _unwritable(self, error: OSError) -> RunWriteError:
-        return RunWriteError(f"{self._path} cannot be written ({error.strerror}). Free some space or check the path.")
 
     def _read(self, line: bytes) -> None:
         outcome = _outcome_of(line)
@@ -342,13 +324,13 @@ class _OutcomeFile:
 
 
 def _outcome_of(line: bytes) -> Outcome | None:
-    """None for a line that nobody here wrote."""
+    """The outcome in a line of the file; None if we did not write the line."""
     try:
         row: Any = json.loads(line)
         known = Outcome(row["domain"], row["outcome"], tuple(row["ns"]), row["queries"], row["refused"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     names = (known.domain, *known.ns)
-    plain = all(isinstance(name, str) and clean_name(name) == (name, "") for name in names)
+    plain = all(isinstance(name, str) and canonical_name(name) == (name, "") for name in names)
     numbers = isinstance(known.queries, int) and isinstance(known.refused, int)
     return known if plain and numbers and known.outcome in OUTCOMES else None

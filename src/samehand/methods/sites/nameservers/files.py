@@ -1,4 +1,4 @@
-"""Files of name servers: what each is, and its lines, of bounded length; damage is counted, not raised."""
+"""Reads files of name servers. Lines have a maximum length; damage is counted and never raised as an error."""
 
 import csv
 import gzip
@@ -36,7 +36,7 @@ class _Columns(NamedTuple):
 
 
 def read_nameservers(paths: Iterable[str | os.PathLike[str]], *, wanted: Collection[str] | None = None) -> NameServers:
-    """Reads files of name servers. Memory is that of the pairs kept: with `wanted`, those of these domains alone."""
+    """Reads files of name servers. Only the pairs of the `wanted` domains are kept; without it, all pairs."""
     taker = Taker(wanted)
     names = [Path(path) for path in paths]
     for path in names:
@@ -73,7 +73,7 @@ def _read_file(raw: IO[bytes], path: Path, taker: Taker) -> None:
 
 
 def kind_of(head: bytes) -> str | None:
-    """What a file is that starts with `head`; None if it is none of ours."""
+    """The format of a file that starts with `head`; None if it is not known."""
     text = head.removeprefix(_MARK).lstrip()
     if b"\0" in head:
         return None
@@ -97,7 +97,7 @@ class _Lines:
         self.head = self._read(1 << 16)
 
     def blocks(self) -> Iterator[bytes]:
-        """Whole lines, many at a time; a line that is too long is counted and passed over."""
+        """Blocks of whole lines. A line that is too long is counted and skipped."""
         block, rest, skipping = self.head.removeprefix(_MARK), b"", False
         while block:
             if skipping:
@@ -115,7 +115,7 @@ class _Lines:
             yield rest
 
     def each(self) -> Iterator[bytes]:
-        """One line after another, without its end; blank ones are passed over."""
+        """One line after another, stripped; blank lines are skipped."""
         for block in self.blocks():
             for line in block.split(b"\n"):
                 if line := line.strip():
@@ -123,7 +123,7 @@ class _Lines:
                     yield line
 
     def whole(self) -> bytes:
-        """Everything, if it is not too much."""
+        """The whole file; b"" if it is too long."""
         content = bytearray(self.head.removeprefix(_MARK))
         while block := self._read(BLOCK_BYTES):
             content += block
@@ -142,7 +142,7 @@ class _Lines:
 
 
 def _yaml_records(lines: _Lines) -> Iterator[bytes]:
-    """The records in what `dig +yaml` prints: the items of its lists that have a time to live."""
+    """The records in the output of `dig +yaml`: the list items that have a time to live."""
     for block in lines.blocks():
         found = [match[1] for line in block.split(b"\n") if (match := _YAML_RECORD.match(line))]
         if found:
@@ -176,7 +176,7 @@ def _header_of(line: bytes) -> _Columns | None:
 
 
 def _cells(line: bytes, delimiter: str) -> list[bytes]:
-    """Cells of one line: a name has no line end in it, so a quote that is not closed costs one row, not the rest."""
+    """Cells of one line. Names contain no line ends, so an open quote spoils one row and not the rest of the file."""
     if b'"' not in line:
         return line.split(delimiter.encode())
     try:

@@ -1,4 +1,4 @@
-"""Names of domains and name servers: what is one, whose it is, and what lies above it."""
+"""Names of domains and name servers: their canonical form, their provider, and the domains above them."""
 
 import functools
 import re
@@ -12,14 +12,14 @@ BAD_NAME, NO_NAME, ADDRESS = "bad_name", "no_name", "address"
 LONGEST_NAME = 253
 
 LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-"""Letters, digits, underscores, hyphens inside: nothing that means anything to a zone file, terminal or spreadsheet."""
+"""Letters, digits, underscores, and hyphens inside: nothing that a zone file, terminal or spreadsheet interprets."""
 
 NAME = rf"(?:{LABEL}\.)*{LABEL}"
 _WHOLE_NAME = re.compile(NAME)
 
 
-def clean_name(name: str) -> tuple[str, str]:
-    """`name` in small letters, in punycode and without its last dot, and why it is refused: one of both is empty."""
+def canonical_name(name: str) -> tuple[str, str]:
+    """`name` in lower case, in punycode and without its last dot; or "", and the reason why it is refused."""
     if not name.isascii():
         name = _punycode(name)
     elif not name.removesuffix("."):
@@ -33,7 +33,7 @@ def clean_name(name: str) -> tuple[str, str]:
 
 
 def _punycode(name: str) -> str:
-    """Empty if there is none. A name that is longer than any may be is not looked at."""
+    """The name in punycode; "" if it has none or is too long."""
     if len(name) > LONGEST_NAME:
         return ""
     try:
@@ -44,7 +44,7 @@ def _punycode(name: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 16)
 def provider_of(ns: str) -> str | None:
-    """Registered domain of a name server: who runs it. None if it has none, like the servers of a bare suffix."""
+    """The provider that runs a name server: its registered domain. None for the servers of a bare suffix."""
     return host_of(f"http://{ns}/").registered_domain
 
 

@@ -1,4 +1,4 @@
-"""Pairs of a domain and a name server in Arrow: taken raw, checked many at a time, kept sorted and each once."""
+"""Pairs of a domain and a name server in Arrow: collected raw, checked in blocks, stored sorted and without repeats."""
 
 import collections
 import dataclasses
@@ -10,7 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from samehand.methods.sites.nameservers.names import BAD_NAME, LONGEST_NAME, NAME, clean_name, provider_of, upwards
+from samehand.methods.sites.nameservers.names import (
+    BAD_NAME,
+    LONGEST_NAME,
+    NAME,
+    canonical_name,
+    provider_of,
+    upwards,
+)
 
 PAIR_SCHEMA = pa.schema([("domain", pa.large_string()), ("ns", pa.large_string())])
 PAIRS_AT_ONCE = 1 << 18
@@ -24,10 +31,10 @@ Pair = tuple[bytes, bytes]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NameServers:
-    """Pairs of a domain and one of its name servers, and what was passed over to get them.
+    """Pairs of a domain and one of its name servers, and counts of what was read.
 
-    `lines` were read, `other` of them were about other things than name servers, `bad` counts what was refused by
-    reason, with the first of each in `first_bad`; `outcomes` counts what DNS said of the domains that were asked for.
+    `other` of the `lines` are not about name servers. `bad` counts what was refused by its reason, and `first_bad` has
+    an example of each. `outcomes` counts what DNS answered for the domains that were looked up.
     """
 
     pairs: pa.Table
@@ -39,7 +46,7 @@ class NameServers:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """From names that `clean_name` has passed."""
+        """From canonical names."""
         rows = list(pairs)
         columns = [pa.array([row[side] for row in rows], pa.large_string()) for side in (0, 1)]
         return cls(pairs=_each_once(pa.table(columns, schema=PAIR_SCHEMA)))
@@ -53,7 +60,7 @@ class NameServers:
         return ()
 
     def providers_of(self, domain: str) -> tuple[str, ...]:
-        """Providers of `domain`, sorted: a site on the name servers of several counts for each."""
+        """Providers of `domain`, sorted. A domain may use the name servers of several."""
         return tuple(sorted({provider for ns in self.servers_of(domain) if (provider := provider_of(ns))}))
 
     def providers(self) -> pa.Table:
@@ -64,7 +71,7 @@ class NameServers:
         return _each_once(table.filter(pc.is_valid(table["provider"])))
 
     def servers_of_providers(self) -> dict[str, tuple[str, ...]]:
-        """The name servers of each provider, sorted: what a block list needs."""
+        """The name servers of each provider, sorted."""
         servers: dict[str, list[str]] = collections.defaultdict(list)
         for ns in sorted(pc.unique(self.pairs["ns"]).to_pylist()):
             if provider := provider_of(ns):
@@ -73,7 +80,7 @@ class NameServers:
 
     @functools.cached_property
     def _places(self) -> dict[str, tuple[int, int]]:
-        """First and end of each domain's pairs."""
+        """Where the pairs of each domain begin and end."""
         counts = pc.value_counts(self.pairs["domain"].combine_chunks())  # in order of appearance, which is sorted
         ends = np.cumsum(np.asarray(counts.field("counts")))
         starts = ends - np.asarray(counts.field("counts"))
@@ -82,7 +89,7 @@ class NameServers:
 
 
 def _each_once(table: pa.Table) -> pa.Table:
-    """`table` sorted by its columns, equal rows once."""
+    """`table` sorted by its columns, without repeated rows."""
     table = table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
     if not table.num_rows:
         return table
@@ -92,7 +99,7 @@ def _each_once(table: pa.Table) -> pa.Table:
 
 
 class Taker:
-    """Takes raw pairs from the readers of files, keeps those of the wanted domains, counts the rest by reason."""
+    """Collects raw pairs from the readers of files, keeps those of the wanted domains, counts refusals by reason."""
 
     def __init__(self, wanted: Collection[str] | None) -> None:
         names = None if wanted is None else sorted({above for name in wanted for above in upwards(name)})
@@ -110,7 +117,7 @@ class Taker:
         self._first_bad.setdefault(reason, example[:_EXAMPLE].decode("utf-8", "backslashreplace"))
 
     def take(self, pairs: Sequence[Pair]) -> None:
-        """Takes pairs as they were written, but for relative names."""
+        """Takes pairs as they are written; relative names are absolute already."""
         self.taken += len(pairs)
         self._raw.extend(pairs)
         if len(self._raw) >= PAIRS_AT_ONCE:
@@ -129,18 +136,18 @@ class Taker:
         )
 
     def _check(self) -> None:
-        """A pair is refused once, for the first of its names that is bad; what nobody wants is refused all the same."""
+        """Checks the raw pairs, wanted or not. A bad pair is refused once, for its first bad name."""
         raw, self._raw = self._raw, []
-        columns = [_clean_names([pair[side] for pair in raw]) for side in (0, 1)]
+        columns = [_canonical_names([pair[side] for pair in raw]) for side in (0, 1)]
         good = pc.and_(pc.is_valid(columns[0]), pc.is_valid(columns[1]))
         for place in np.flatnonzero(~np.asarray(good)).tolist():
-            self.refuse(*next((reason, name) for name in raw[place] if (reason := _clean_raw(name)[1])))
+            self.refuse(*next((reason, name) for name in raw[place] if (reason := _canonical_raw(name)[1])))
         keep = good if self._wanted is None else pc.and_(good, pc.is_in(columns[0], value_set=self._wanted))
         self._kept.append(pa.table(columns, schema=PAIR_SCHEMA).filter(keep))
 
 
-def _clean_names(raw: list[bytes]) -> pa.Array:
-    """Names in their clean form, null where refused: Arrow passes the plain ones, `clean_name` sees only the rest."""
+def _canonical_names(raw: list[bytes]) -> pa.Array:
+    """Canonical names, null where refused. Arrow handles plain names; the rest goes through `canonical_name`."""
     names = pa.array(raw, pa.large_binary())
     plain = pc.and_(
         pc.match_substring_regex(names, _PLAIN, ignore_case=True), pc.less_equal(pc.binary_length(names), LONGEST_NAME)
@@ -149,15 +156,15 @@ def _clean_names(raw: list[bytes]) -> pa.Array:
     passed = pc.ascii_rtrim(pc.ascii_lower(names.filter(pa.array(plain)).cast(pa.large_string())), ".")
     if plain.all():
         return passed
-    seen = pa.array([_clean_raw(raw[place])[0] or None for place in np.flatnonzero(~plain)], pa.large_string())
+    seen = pa.array([_canonical_raw(raw[place])[0] or None for place in np.flatnonzero(~plain)], pa.large_string())
     order = np.empty(len(raw), np.int64)
     order[np.flatnonzero(plain)] = np.arange(len(passed))
     order[np.flatnonzero(~plain)] = np.arange(len(passed), len(raw))
     return pa.concat_arrays([passed, seen]).take(pa.array(order))
 
 
-def _clean_raw(raw: bytes) -> tuple[str, str]:
+def _canonical_raw(raw: bytes) -> tuple[str, str]:
     try:
-        return clean_name(raw.decode("utf-8"))
+        return canonical_name(raw.decode("utf-8"))
     except UnicodeDecodeError:
         return "", BAD_NAME

@@ -1,8 +1,8 @@
-"""NS records out of the JSON that DNS tools write: jc, kdig +json, HTTPS resolvers, massdns, zdns, dnsx.
+"""NS records from the JSON that DNS tools write: jc, kdig +json, HTTPS resolvers, massdns, zdns, dnsx.
 
-They agree on little, so one rule reads them all: a record is an object with an owner, the type NS and a target,
-wherever it stands. A reply may only speak for the name it was asked about: whoever answers for one domain could
-otherwise say that another is his.
+Their formats differ, so one rule reads them all: a record is an object with an owner, the type NS and a target,
+anywhere in the JSON. A reply counts only for the name it was asked about. Otherwise the owner of one domain could
+speak for another domain.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from samehand.methods.sites.nameservers.names import clean_name
+from samehand.methods.sites.nameservers.names import canonical_name
 from samehand.methods.sites.nameservers.pairs import Pair, Taker
 
 BAD_JSON, OTHER_OWNER, TOO_LONG = "bad_json", "other_owner", "too_long"
@@ -25,7 +25,7 @@ _CODES = {0: "noerror", 1: "formerr", 2: "servfail", 3: "nxdomain", 4: "notimp",
 
 
 def read_objects(text: bytes, taker: Taker) -> None:
-    """Takes the NS records of a text of one JSON value, or several after each other."""
+    """Takes the NS records from a text of one or more JSON values."""
     decoder = json.JSONDecoder()
     try:
         whole = text.decode("utf-8").strip()
@@ -47,7 +47,7 @@ def _read_reply(reply: Any, taker: Taker) -> None:
     found = 0
     for owner, target in _records(reply, taker):
         found += 1
-        if asked and owner and clean_name(owner)[0] != clean_name(asked)[0]:
+        if asked and owner and canonical_name(owner)[0] != canonical_name(asked)[0]:
             taker.refuse(OTHER_OWNER, owner.encode("utf-8", "replace"))
         else:
             taker.take([_pair(owner or asked, target)])
@@ -59,7 +59,7 @@ def _pair(owner: str, target: str) -> Pair:
 
 
 def _asked_name(reply: dict[str, Any]) -> str:
-    """The name a reply is about, empty if it does not say."""
+    """The name that a reply is about; "" if it does not say."""
     for key in _QUESTIONS:
         question = reply.get(key)
         question = question[0] if isinstance(question, list) and question else question
@@ -69,7 +69,7 @@ def _asked_name(reply: dict[str, Any]) -> str:
 
 
 def _status(reply: dict[str, Any]) -> str:
-    """What DNS said, as one of a few words: a reply shall not choose what is counted."""
+    """The status of a reply, as one of a few known words, so that a reply cannot invent statuses."""
     for place in (reply, *(value for value in reply.values() if isinstance(value, dict))):
         for key in ("status", "status_code", "Status", "RCODE"):
             value = place.get(key)
@@ -83,7 +83,7 @@ def _status(reply: dict[str, Any]) -> str:
 
 
 def _records(reply: dict[str, Any], taker: Taker) -> Iterator[tuple[str, str]]:
-    """Owner and target of the NS records anywhere in `reply`; an owner that is left out is the name asked about."""
+    """Owner and target of the NS records anywhere in `reply`. An empty owner stands for the name asked about."""
     servers = reply.get("ns")
     for target in servers if isinstance(servers, list) else [servers]:  # dnsx, and rows of a table in JSON
         if isinstance(target, str):

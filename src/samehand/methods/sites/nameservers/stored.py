@@ -3,19 +3,17 @@
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from samehand.base.settings import Settings
-from samehand.methods.sites.homes import site_homes
-from samehand.methods.sites.nameservers.dns import FINAL, OUTCOMES, ResolveProgress, ResolveRule, resolve_nameservers
+from samehand.methods.sites.homes import domains_of, site_homes
+from samehand.methods.sites.nameservers.dns import OnDnsProgress, resolve_nameservers
 from samehand.methods.sites.nameservers.files import read_nameservers
 from samehand.methods.sites.nameservers.pairs import NameServers
 from samehand.store.folder import RunFolder
 from samehand.store.tables import DNS_CACHE, NAMESERVERS
-
-OnDnsProgress = Callable[[ResolveProgress], None]
 
 
 def stored_servers(folder: RunFolder) -> NameServers:
@@ -38,32 +36,16 @@ def store_servers(
 
     DNS is asked for a domain once; with `retry` again if it could not be asked before. Only who holds the lock may.
     """
-    domains = site_homes(folder).column("domain").to_pylist()
+    domains = domains_of(site_homes(folder))
     found = read_nameservers(files, wanted=domains) if files else NameServers.from_pairs(())
     if resolve or retry:
+        cache = folder.path / DNS_CACHE
+        cache.parent.mkdir(exist_ok=True)
         missing = [domain for domain in domains if not found.servers_of(domain)]
-        found = _joined(found, _asked(folder, missing, settings, retry=retry, on_progress=on_progress))
+        asked = resolve_nameservers(missing, cache=cache, settings=settings, retry=retry, on_progress=on_progress)
+        found = _joined(found, asked.servers)
     folder.write(NAMESERVERS, found.pairs)
     return found
-
-
-def _asked(
-    folder: RunFolder, domains: list[str], settings: Settings, *, retry: bool, on_progress: OnDnsProgress
-) -> NameServers:
-    """Name servers by DNS; every outcome goes to the cache."""
-    rule = ResolveRule(
-        rate=settings.dns_rate,
-        at_once=settings.dns_concurrency,
-        timeout=settings.dns_timeout,
-        tries=settings.dns_tries,
-    )
-    cache = folder.path / DNS_CACHE
-    cache.parent.mkdir(exist_ok=True)
-    resolvers = [text.strip() for text in settings.dns_resolvers.split(",") if text.strip()]
-    again = sorted(set(OUTCOMES) - FINAL) if retry else ()
-    return resolve_nameservers(
-        domains, cache=cache, resolvers=resolvers, rule=rule, again=again, tell=on_progress
-    ).servers
 
 
 def _joined(files: NameServers, asked: NameServers) -> NameServers:

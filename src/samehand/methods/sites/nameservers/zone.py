@@ -1,8 +1,8 @@
-"""NS records out of zone files, of any size.
+"""NS records from zone files of any size.
 
-Zones of top-level domains have 10^8 lines. A block of lines without anything special in it is cut by one regular
-expression; the other blocks are read line by line. Both give the same pairs. A record other than NS is counted
-and not looked at. $INCLUDE and $GENERATE are never followed, but counted.
+Zones of top-level domains have 10^8 lines. One regular expression reads a block of plain lines; other blocks are read
+line by line. Both give the same pairs. Records other than NS are counted and skipped. $INCLUDE and $GENERATE are
+counted and never followed.
 """
 
 import re
@@ -15,7 +15,7 @@ BAD_RECORD, NO_ORIGIN, UNCLOSED = "bad_record", "no_origin", "unclosed"
 INCLUDE, DIRECTIVE = "include", "directive"
 
 MOST_OPEN_LINES, MOST_OPEN_BYTES = 1000, 1 << 22
-"""Lines and bytes within one pair of parentheses: a parenthesis that is never closed shall not swallow the file."""
+"""Lines and bytes within one pair of parentheses, so that an open parenthesis does not swallow the file."""
 
 ANY_NS = re.compile(rb"[ \t]ns(?=[ \t\r\n]|\Z)", re.IGNORECASE)
 _SPECIAL = b';"()\\$@'
@@ -26,11 +26,11 @@ _PLAIN_NS = re.compile(
 )
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[()]|(?:[^\s;"()\\]++|\\.)++|\\\Z|;.*+', re.DOTALL)
 _LEFT_OUT = re.compile(rb"[0-9]+(?:[smhdw](?:[0-9]+[smhdw])*)?|in", re.IGNORECASE)
-"""Time to live and class, in any order, may stand between owner and type."""
+"""Time to live and class may stand between owner and type, in any order."""
 
 
 class ZoneReader:
-    """Reads a zone block by block, each of whole lines, and hands its NS records to a taker."""
+    """Reads a zone in blocks of whole lines and hands its NS records to a taker."""
 
     def __init__(self, taker: Taker) -> None:
         self._taker = taker
@@ -52,7 +52,7 @@ class ZoneReader:
             self._taker.refuse(UNCLOSED, b" ".join(self._open[:8]))
 
     def _read_plain(self, block: bytes) -> bool:
-        """False if there is a line about NS that is not plain: then the lines are read one by one."""
+        """Reads a block of plain lines. False if a line about NS is not plain: it must be read by itself."""
         pairs = _PLAIN_NS.findall(block)
         if len(pairs) != sum(map(block.count, _SAYS_NS)) or block.endswith((b" ns", b"\tns")):
             return False
@@ -143,14 +143,14 @@ class ZoneReader:
 
 
 def _is_special(block: bytes) -> bool:
-    """Whether a block has comments, quotes, directives, blank lines or lines that go on with the one before."""
+    """Whether a block has comments, quotes, directives, blank lines or continued lines."""
     if len(block.translate(None, _SPECIAL)) != len(block) or block[:1] in b" \t\r\n":
         return True
     return any(start in block for start in _INDENTED)
 
 
 def read_zone(blocks: Iterator[bytes], taker: Taker) -> None:
-    """Takes the NS records of a zone that comes in blocks of whole lines."""
+    """Takes the NS records of a zone, given in blocks of whole lines."""
     reader = ZoneReader(taker)
     for block in blocks:
         reader.read(block)

@@ -1,0 +1,128 @@
+"""The measures of a text, and how each of them is told to people."""
+
+import math
+from collections.abc import Callable
+
+
+def percent(share: float) -> str:
+    """A share for people. Shares beyond chance can be negative: those are 0 %."""
+    value = 100 * max(0.0, share)
+    return f"{value:.0f} %" if value >= 10 or value < 0.05 else f"{value:.1f} %"
+
+
+def _raised(base: float, exponent: float) -> str:
+    """A number of which a measure has the logarithm."""
+    value = base ** min(exponent, 30.0)
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
+
+
+def _rest(share: float) -> str:
+    return percent(1 - share)
+
+
+def _degree(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _times(log: float) -> str:
+    return f"{_raised(math.e, log)} times"
+
+
+def _times_less(log: float) -> str:
+    return _times(-log)
+
+
+def _times10(log: float) -> str:
+    return f"{_raised(10, log)} times"
+
+
+def _one_of(log: float) -> str:
+    return f"one of {_raised(math.e, log)}"
+
+
+def _one_of10(log: float) -> str:
+    return f"one of {_raised(10, -log)}"
+
+
+def _once_in(log: float) -> str:
+    return f"once in {_raised(10, log)}"
+
+
+def _count(log: float) -> str:
+    return f"{math.expm1(min(log, 30.0)):.0f}"
+
+
+def _words(log: float) -> str:
+    return f"{_raised(math.e, log)} words"
+
+
+def _factor(log: float) -> str:
+    return f"a factor of {_raised(math.e, log)}"
+
+
+def _deviations(value: float) -> str:
+    return f"{value:.1f} standard deviations"
+
+
+MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
+    "unknown_words": ("words", percent, "{} of its words are unknown to the language model"),
+    "function_words": ("composition", percent, "{} of its words are common ones such as “the”, “of” and “to”"),
+    "content_words": ("composition", percent, "Content words make up {} of the text"),
+    "marks": ("punctuation", percent, "Punctuation makes up {} of the text"),
+    "numbers": ("numbers", percent, "Numbers make up {} of the text"),
+    "back_within_50": ("repetition", _times, "Content words come back within 50 words {} as often as by chance"),
+    "back_within_250": ("repetition", _times, "Content words come back within 250 words {} as often as by chance"),
+    "back_ever": ("repetition", _times, "Content words come back {} as often as by chance"),
+    "extra_within_50": ("repetition", percent, "Chance apart, {} of content words repeat one of the last 50 words"),
+    "extra_within_250": ("repetition", percent, "Chance apart, {} of content words repeat one of the last 250 words"),
+    "extra_ever": ("repetition", percent, "Chance apart, {} of content words repeat an earlier one"),
+    "taken_up": ("coherence", _times, "What the text said before makes its content words {} as likely"),
+    "taken_up_share": ("coherence", percent, "Chance apart, {} of content words take up a word of an earlier sentence"),
+    "near_pairs": ("passages", _times, "Neighbouring passages share words {} as often as if the words were shuffled"),
+    "near_pairs_z": ("passages", _deviations, "Neighbouring passages share words {} more often than shuffled ones"),
+    "distinct": ("repetition", percent, "{} of its content words were not used before in the text"),
+    "once": ("repetition", percent, "{} of its different content words occur only once"),
+    "commonest": ("frequent words", percent, "One word makes up {} of its content words"),
+    "five_commonest": ("frequent words", percent, "Five words make up {} of its content words"),
+    "gaps": ("passages", _times, "Repeated words stand {} as far apart as if the words were shuffled"),
+    "topic_near": ("subject", percent, "Neighbouring passages agree in subject by {}"),
+    "topic_drift": ("subject", percent, "Neighbouring passages agree in subject by {} more than distant ones"),
+    "class_order": ("grammar", _one_of, "The kind of the next word (noun, verb, …) is as hard to guess as {}"),
+    "class_gain": ("grammar", _times, "The words before make the kind of the next word (noun, verb, …) {} as likely"),
+    "class_breaks": ("grammar", percent, "{} of its words are of a kind that does not fit there (a verb after “the”)"),
+    "put_in": ("insertions", _times_less, "Its words fit between their neighbours {} as well as random words"),
+    "put_in_share": ("insertions", percent, "{} of its words look inserted between words that belong together"),
+    "split_pairs": ("insertions", percent, "{} of its fixed pairs such as “of the” are split by another word"),
+    "keywords": ("keywords", percent, "{} of its words are spam keywords"),
+    "keyword_kinds": ("keywords", _count, "It uses {} different spam keywords"),
+    "word_rarity": ("words", _once_in, "A typical word of it occurs {} words of ordinary text"),
+    "gain_3": ("prediction", _times10, "The two words before make the next word {} as likely"),
+    "gain_4": ("prediction", _times10, "A third word before makes the next word {} as likely as two alone"),
+    "log_p_3": ("prediction", _one_of10, "After two words, the next word is as hard to guess as {}"),
+    "log_p_4": ("prediction", _one_of10, "After three words, the next word is as hard to guess as {}"),
+    "hard_words": ("prediction", percent, "{} of its words hardly ever follow the words before them"),
+    "known_2": ("sequences", _rest, "{} of its word pairs occur nowhere in ordinary text"),
+    "known_3": ("sequences", _rest, "{} of its ordinary word pairs continue with a word that never follows them"),
+    "known_4": ("sequences", _rest, "{} of its ordinary word triples continue with a word that never follows them"),
+    "relative_entropy_3": ("phrase", _degree, "It departs from usual third words of phrases by {} (relative entropy)"),
+    "relative_entropy_4": (
+        "phrases",
+        _degree,
+        "It departs from usual fourth words of phrases by {} (relative entropy)",
+    ),
+    "known_histories_3": ("sequences", _rest, "{} of its two-word sequences occur nowhere in ordinary text"),
+    "known_histories_4": ("sequences", _rest, "{} of its three-word sequences occur nowhere in ordinary text"),
+    "sentence_length": ("sentences", _words, "A typical sentence has {}"),
+    "sentence_spread": ("sentences", _factor, "Sentences vary in length by {}"),
+    "sentence_neighbours": ("sentences", _degree, "The lengths of neighbouring sentences have a correlation of {}"),
+    "short_sentences": ("sentences", percent, "{} of its sentences have at most three words"),
+    "long_sentences": ("sentences", percent, "{} of its sentences have sixty words or more"),
+    "repeated_phrases": ("repeated phrases", percent, "{} of its six-word sequences repeat an earlier one"),
+}
+"""Subject, figure and sentence of each measure. `features` defines the measures; detectors store them in this order."""
+
+
+def reason(name: str, here: float, usual: float) -> str:
+    """A measure of a text, beside what is usual, as one sentence."""
+    _, show, sentence = MEASURES[name]
+    return f"{sentence.format(show(here))}; usual is {show(usual)}."
