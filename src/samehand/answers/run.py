@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from samehand.answers.pages import RunPages, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
+from samehand.base.page import Page
 from samehand.base.settings import Settings, nearest
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.tables import (
@@ -200,10 +201,11 @@ class Run:
             return self._style.like_page(page_of(page, url, self.settings))
         return self._style.like_row(self._pages.row_of(page))
 
-    def like_each(self, pages: Iterable[tuple[str, Any]], *, top: int = 10) -> Iterator[pa.Table]:
+    def like_each(self, pages: Iterable[tuple[str, Page | bytes | str]], *, top: int = 10) -> Iterator[pa.Table]:
         """The `top` most similar pages of each of many pages, which are given with their names."""
         self._require("style")
-        return self._style.like_each(pages, top=top)
+        made = ((name, page if isinstance(page, Page) else page_of(page, None, self.settings)) for name, page in pages)
+        return self._style.like_each(made, top=top)
 
     def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> Result:
         """From known bad URLs, hosts or sites to the pages of the same hand, each with the path that leads there."""
