@@ -10,7 +10,7 @@ DATA ?= ../shared/data
 
 .PHONY: demo test check docs evaluate bench lock clean
 
-# The demo crawl is made on the spot, scanned, and its clusters are printed.
+# The demo crawl is copied out of the package, scanned, and its clusters are printed.
 demo: $(STAMP)
 	$(BIN)/samehand demo build/demo
 	$(BIN)/samehand scan build/demo/crawl.warc.gz -o build/demo/run

@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from samehand.methods.language.signal import JUDGEMENT_FIELDS
 
 from samehand.base.errors import InputError
 from samehand.methods.language.detector import (
@@ -21,6 +20,7 @@ from samehand.methods.language.detector import (
     hats,
 )
 from samehand.methods.language.generators import SPAM_KEYWORDS
+from samehand.methods.language.method import JUDGEMENT_FIELDS
 
 GETTYSBURG = """Four score and seven years ago our fathers brought forth on this continent, a new nation, conceived in
 Liberty, and dedicated to the proposition that all men are created equal. Now we are engaged in a great civil war,

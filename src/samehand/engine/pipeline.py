@@ -18,7 +18,8 @@ from samehand.base.page import Reject
 from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.engine.engine import Engine, Plan
 from samehand.engine.progress import OnProgress
-from samehand.engine.reading import count_parts, done_units, read_all
+from samehand.engine.reading import count_parts, done_units, method_is_done, read_all
+from samehand.engine.stored_pages import check_inputs
 from samehand.engine.tasks import TaskOutcome
 from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
@@ -27,7 +28,7 @@ from samehand.store.done import digest_of
 from samehand.store.folder import MADE_WITH, RunFolder
 from samehand.store.manifest import DONE, READING
 
-_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
+_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
 
 
 def run_scan(
@@ -105,12 +106,14 @@ def run_method(
         settings = Settings.from_dict(folder.settings().as_dict() | dict(changes))
         (name,) = chosen(name, settings.profile)
         wanted = chosen([*manifest["methods"], name], settings.profile)
+        methods()[name].prepare(folder, settings)
+        units = done_units(folder)
+        check_inputs(folder, [unit for unit in units if not method_is_done(folder, unit, name, settings)])
         # Killed from here on, the run has no answers of the method until the command is run again.
         stages = {stage: counts for stage, counts in manifest["stages"].items() if stage not in _following(name)}
         manifest |= {"settings": _public(settings), "methods": list(wanted), "stages": stages}
         folder.save_manifest(manifest)
-        methods()[name].prepare(folder, settings)
-        read_all(folder, done_units(folder), [name], settings, engine, on_progress)
+        read_all(folder, units, [name], settings, engine, on_progress)
         _group_all(folder, wanted, settings, engine, on_progress)
         folder.save_manifest(manifest | {"stages": stages | _method_counts(folder)})
     return folder
