@@ -77,7 +77,7 @@ def awkward_pages() -> tuple[dict[str, bytes], dict[str, str]]:
     shown = f"<a href='http://{host}/'>{host}</a> | <b>{host}</b>;\n" * 6
     russian = "<html><head><title>да</title></head><body>" + "<p class='x'>слова, слова: слова;</p>\n" * 20
     large = "<html><body>" + f"<div id='{host}'>{host}: (x) [y] {{z}};</div>\n" * 300
-    table = "<html><body>" + "<td>漢字 表示</td>;\n" * 40
+    table = "<html><meta charset=shift_jis><body>" + "<td>漢字 表示</td>;\n" * 40
     pages = {
         f"http://{host}/": f"<html><head><title>{host}</title></head><body>{shown}</body></html>".encode(),
         "http://another-name.example/": b"<html><body>" + b"<p>another-name.example!</p>" * 9 + b"</body></html>",
@@ -89,6 +89,7 @@ def awkward_pages() -> tuple[dict[str, bytes], dict[str, str]]:
         "http://wide.example/": b"\xff\xfe" + russian.encode("utf-16-le"),
         "http://wide.example/be": b"\xfe\xff" + russian.encode("utf-16-be"),
         "http://wide.example/small": b"\xff\xfe" + "wörter ohne zeichen".encode("utf-16-le"),
+        "http://wide.example/letters": b"\xff\xfe" + "wörterohnezeichen".encode("utf-16-le"),
         "http://cp1251.example/": russian.encode("windows-1251"),
         "http://sjis.example/": table.encode("shift_jis"),
         f"http://{host}/large": large.encode(),
@@ -96,6 +97,5 @@ def awkward_pages() -> tuple[dict[str, bytes], dict[str, str]]:
     }
     types = {
         "http://cp1251.example/": "text/html; charset=windows-1251",
-        "http://sjis.example/": "text/html; charset=shift_jis",
     }
     return pages, types

@@ -2,15 +2,21 @@
 
 import csv
 import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import samehand
 from samehand.answers.sites import judge
 from samehand.cli.demo import DemoFiles
+from samehand.engine.local import LocalEngine
+from samehand.engine.tasks import Task, TaskOutcome
+from samehand.methods.method import Counts, Method
 from samehand.methods.sites.judge import stored_verdicts
 from samehand.methods.sites.nameservers import NameServers
 from samehand.methods.sites.verdicts import Verdicts
+from samehand.store.folder import RunFolder
 
 
 def tables(folder: Path, *rooms: str) -> dict[str, bytes]:

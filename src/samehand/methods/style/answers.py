@@ -3,16 +3,16 @@
 import dataclasses
 import functools
 import itertools
+import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
-from samehand.base.page import Page, digest_of, pages_to_batch
+from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups
@@ -171,8 +171,9 @@ class StyleAnswers:
                 found.append(first + np.flatnonzero(keys == stored.identity[0]))
                 first += len(batch)
         if content is not None:
-            digests = self._folder.read(PAGES, ["content_digest"]).column("content_digest")
-            found.append(np.flatnonzero(pc.equal(digests, digest_of(content)).to_numpy()))
+            pages = self._folder.read(PAGES, ["content_length", "content_crc32"])
+            lengths, sums = (pages.column(name).to_numpy() for name in pages.column_names)
+            found.append(np.flatnonzero((lengths == len(content)) & (sums == zlib.crc32(content))))
         return np.unique(np.concatenate(found))
 
     def _hosts_named_in(self, content: bytes) -> list[tuple[str | None, str | None]]:
