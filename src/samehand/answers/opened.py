@@ -10,8 +10,8 @@ from samehand.answers.pages import PageName, RunPages
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, SettingsError, UsageError
 from samehand.base.settings import Settings, fields_of, nearest
+from samehand.methods import ORDER
 from samehand.store.folder import RunFolder
-from samehand.store.manifest import DONE
 from samehand.store.tables import PAGES, REJECTS
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ class OpenedRun:
     @property
     def methods(self) -> list[str]:
         """The methods that the run has answers of; `classes` follows from style and replica."""
-        from samehand.methods.registry import methods
-
         stages = self.manifest["stages"]
-        return [name for name in methods() if name in stages]
+        return [name for name in ORDER if name in stages]
 
     def pages(self, columns: str | Iterable[str] | None = None) -> Result:
         """All pages, in the order of their `page_id`.
@@ -183,14 +181,9 @@ class OpenedRun:
 
     def _require(self, method: str) -> None:
         """RunError, with what to do, where the run has no answers of a method."""
-        manifest = self.manifest
-        if method in manifest["stages"] and self.folder.done.get(method) is not None:
+        self.folder.check_finished()
+        if method in self.manifest["stages"] and self.folder.done.get(method) is not None:
             return
-        if manifest["state"] != DONE:
-            raise RunError(
-                f"The scan of {self.path} is not finished. Run the same scan again to finish it; "
-                f"samehand status {self.path} says how far it is."
-            )
         has = ", ".join(self.methods) or "no method"
         if method == "style" and self.settings.profile == "mail":
             raise RunError(

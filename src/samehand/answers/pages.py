@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,9 +14,11 @@ from samehand.answers.arguments import told
 from samehand.base.errors import InputError, UsageError
 from samehand.base.page import Page
 from samehand.base.settings import Settings
-from samehand.sources import Source, find_sources, read_page, read_sources
+from samehand.sources import Source, Unit, changed_sources, find_sources, read_page, read_sources
 from samehand.sources.http.charset import to_ascii_compatible
+from samehand.store.done import part_name
 from samehand.store.folder import RunFolder
+from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
 from samehand.store.tables import CONTENT, PAGES
 
@@ -60,6 +63,7 @@ class RunPages(PageList):
         super().__init__(folder)
         self.folder = folder
         self._settings = settings
+        self._unchanged: set[Source] = set()
 
     def row_of(self, page: PageName) -> int:
         """The row of a page. A host or a site stands for its page with the shortest URL."""
@@ -103,16 +107,18 @@ class RunPages(PageList):
     def content(self, row: int) -> bytes:
         """The bytes of a page, out of the run folder if it keeps pages, else out of the input they came from."""
         page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
-        number, place = page_id >> 32, page_id & 0xFFFFFFFF
-        if self.folder.part_path(CONTENT, number).is_file():
-            kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
-            return kept
+        number, place = page_id >> UNIT_BITS, page_id & ((1 << UNIT_BITS) - 1)
         stored = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
-        source = self._source_of(stored["source_path"])
-        found = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings)
-        if (found.content_digest or stored["content_digest"]) != stored["content_digest"]:
-            raise InputError(f"{source.name} changed since the scan: put it back, or scan again.")
-        return found.content
+        if self.folder.part_path(CONTENT, number).is_file():
+            content: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
+            changed = str(self.folder.part_path(CONTENT, number))
+        else:
+            source = self._source_of(number)
+            content = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings).content
+            changed = source.name
+        if zlib.crc32(content) != stored["content_crc32"]:
+            raise InputError(f"{changed} changed since the scan: put it back, or scan again.")
+        return content
 
     def text(self, row: int) -> str:
         """The visible text of a page. Mail is text already."""
@@ -123,13 +129,14 @@ class RunPages(PageList):
         if self._settings.profile == "mail":
             return content.decode("utf-8", "replace")
         page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
-        part = self.folder.read_part(PAGES, page_id >> 32, ["content_charset"])
-        return visible_text(as_utf8(content, part.column("content_charset")[page_id & 0xFFFFFFFF].as_py()))
+        charsets = self.folder.read_part(PAGES, page_id >> UNIT_BITS, ["content_charset"]).column("content_charset")
+        return visible_text(as_utf8(content, charsets[page_id & ((1 << UNIT_BITS) - 1)].as_py()))
 
-    def _source_of(self, place: str) -> Source:
-        sources = [Source.from_dict(stored) for stored in self.folder.manifest()["inputs"]]
-        # A page's place begins with its input's name; what follows is a member, a file or the number of a message.
-        named = [source for source in sources if place.startswith(source.name.rstrip("/"))]
-        if not named:
-            raise InputError(f"{place} is none of the inputs of {self.folder.path}: scan them again.")
-        return max(named, key=lambda source: len(source.name))
+    def _source_of(self, number: int) -> Source:
+        """The input of a unit of work, which must be what it was."""
+        record = self.folder.done.get(part_name(PAGES.name, number)) or {}
+        source = Unit.from_dict(record["unit"]).source
+        if source not in self._unchanged and changed_sources([source]):
+            raise InputError(f"{source.name} changed or went since the scan: put it back, or scan again.")
+        self._unchanged.add(source)
+        return source

@@ -13,6 +13,7 @@ from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
+from samehand.store.folder import DAMAGED
 from samehand.store.tables import (
     CLASSES,
     PROVIDERS,
@@ -68,10 +69,12 @@ class Run(OpenedRun):
         if cut is not None or families:
             return Result(self._style.clusters(cut=fraction_of(cut, "cut"), families=families))
         clusters = self.folder.read(STYLE_CLUSTERS)
-        if self.folder.done.get("classes") is None:
+        if "classes" not in self.methods:
             return Result(clusters)
         classes = self.folder.read(CLASSES)
         rows = pc.index_in(clusters.column("style_cluster_id"), classes.column("style_cluster_id").combine_chunks())
+        if rows.null_count:
+            raise RunError(f"{self.path / CLASSES.path} lacks clusters of the run. {DAMAGED}")
         for name in classes.column_names[1:]:
             clusters = clusters.append_column(name, classes.column(name).take(rows))
         return Result(clusters)
@@ -105,6 +108,8 @@ class Run(OpenedRun):
             found = self._stored_members(cluster_id)
         else:
             found = self._style.members(cluster_id, cut=cut, families=families)
+        if not len(found):
+            raise RunError(f"{self.path / STYLE_MEMBERS.path} lacks the members of cluster {number}. {DAMAGED}")
         return Result(found.sort_by([("similarity", "descending"), ("page_id", "ascending")]))
 
     def _stored_members(self, cluster_id: int) -> pa.Table:

@@ -11,7 +11,6 @@ from samehand.answers.arguments import Paths, paths_of
 from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.engine.pipeline import check_finished
 from samehand.methods.sites.nameservers.dns import OnDnsProgress, ResolveProgress
 from samehand.methods.sites.nameservers.pairs import NameServers
 from samehand.methods.sites.nameservers.stored import store_servers
@@ -72,7 +71,7 @@ def judge(
     read = None
     if files or resolve or retry:
         with run.folder.locked():
-            check_finished(run.folder)
+            run.folder.check_finished()
             wanted = Settings.from_dict(run.settings.as_dict() | changes)
             told = on_dns_progress or _silent
             read = _aside(

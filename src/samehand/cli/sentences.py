@@ -34,7 +34,7 @@ def scan_summary(run: "samehand.Run") -> list[str]:
             f"{count(read['without_url'], 'page')} of {read['pages']:,} have no URL: no host or site is known."
         )
     for name in run.methods:
-        lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
+        lines += [f"{line}." for line in methods()[name].sentences(run.counts(name))[:1]]
     caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
     return lines + completeness(
         str(run.path),
@@ -198,7 +198,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     for record in records.values():
         rejected.update(record["rejected"])
         skipped.update(record["skipped"])
-    pages = sum(record["pages"] for record in records.values())
+    pages = len(folder.page_ids)
     return {
         "run": str(path),
         "state": manifest["state"],
@@ -210,7 +210,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "skipped": dict(skipped.most_common()),
         "rejected": dict(rejected.most_common()),
         "damaged": sum(record["damaged"] for record in records.values()) + len(manifest["unreadable"]),
-        "failures": manifest.get("failures", []),
+        "failures": manifest["failures"],
         "unreadable": [f"{reject['source_path']}: {reject['reason']}" for reject in manifest["unreadable"]],
         "content_bytes": sum(record["content_bytes"] for record in records.values()),
         "growth": manifest.get("growth", {}),
@@ -241,9 +241,9 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         if state["counts"] is None:
             lines.append(f"{name}: not complete, {state['units_done']} of {found['units']} units of work done")
         else:
-            lines += [f"{name}: {line}" for line in methods()[name].status(state["counts"])]
+            lines += [f"{name}: {line}" for line in methods()[name].sentences(state["counts"])]
     if found["classes"]:
-        lines += methods()["classes"].status(found["classes"])
+        lines += methods()["classes"].sentences(found["classes"])
     if found["growth"]:
         lines.append(f"since pages were added: {growth_line(found['growth'])}")
     if found["state"] != DONE:

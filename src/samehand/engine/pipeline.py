@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from samehand import __version__
-from samehand.base.errors import InputError, RunError, RunMismatchError, UsageError
+from samehand.base.errors import InputError, RunMismatchError, UsageError
 from samehand.base.page import Reject
 from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.engine.engine import Engine, Plan
@@ -25,7 +25,7 @@ from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
 from samehand.sources import FORMATS, Source, Unit, plan_units
 from samehand.store.done import digest_of
-from samehand.store.folder import RunFolder
+from samehand.store.folder import MADE_WITH, RunFolder
 from samehand.store.manifest import DONE, READING
 
 _MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
@@ -102,32 +102,21 @@ def run_method(
     with folder.locked():
         folder.clean()
         manifest = folder.manifest()
-        check_finished(folder)
+        folder.check_finished()
         settings = Settings.from_dict(folder.settings().as_dict() | dict(changes))
         (name,) = chosen(name, settings.profile)
         wanted = chosen([*manifest["methods"], name], settings.profile)
         methods()[name].prepare(folder, settings)
         units = done_units(folder)
         check_inputs(folder, [unit for unit in units if not method_is_done(folder, unit, name, settings)])
-        manifest |= {"settings": _public(settings), "methods": list(wanted)}
+        # Killed from here on, the run has no answers of the method until the command is run again.
+        stages = {stage: counts for stage, counts in manifest["stages"].items() if stage not in _following(name)}
+        manifest |= {"settings": _public(settings), "methods": list(wanted), "stages": stages}
         folder.save_manifest(manifest)
-        failures = read_all(folder, units, [name], settings, engine, on_progress)
-        if failures:
-            raise InputError(f"{failures[0].task.unit.source.name} cannot be read again: {failures[0].failure}")
+        read_all(folder, units, [name], settings, engine, on_progress)
         _group_all(folder, wanted, settings, engine, on_progress)
-        folder.save_manifest(folder.manifest() | {"stages": manifest["stages"] | _method_counts(folder)})
+        folder.save_manifest(manifest | {"stages": stages | _method_counts(folder)})
     return folder
-
-
-def check_finished(folder: RunFolder) -> None:
-    """RunError where a scan or an addition was stopped half-way."""
-    manifest = folder.manifest()
-    if manifest["state"] != DONE:
-        done = len(folder.done.parts("pages"))
-        raise RunError(
-            f"The scan of {folder.path} is not finished: {done} of {manifest['units']} units of work are read. "
-            "Run the same scan again to finish it."
-        )
 
 
 def _compute(
@@ -155,7 +144,7 @@ def _compute(
 
 def _begin(folder: RunFolder, plan: Plan, settings: Settings, wanted: Sequence[str], *, force: bool) -> None:
     """Writes run.json, or checks that the one there is of the same inputs and settings."""
-    made = {"inputs": [source.as_dict() for source in plan.sources], "read_settings": settings.digest("read", "style")}
+    made = {"inputs": [source.as_dict() for source in plan.sources], "read_settings": settings.digest(*MADE_WITH)}
     known: Sequence[str] = ()
     if folder.exists and not force:
         stored = folder.manifest()
@@ -178,6 +167,7 @@ def _begin(folder: RunFolder, plan: Plan, settings: Settings, wanted: Sequence[s
             "methods": list(chosen([*known, *wanted], settings.profile)),
             "versions": {name: version(name) for name in _MEASURED_PACKAGES} | {"python": platform.python_version()},
             "unreadable": [dataclasses.asdict(reject) for reject in plan.unreadable],
+            "failures": [],
             "units": len(plan.units),
             "state": READING,
             "stages": {},
@@ -208,6 +198,11 @@ def _new_units(manifest: dict[str, Any], found: Plan) -> list[Unit]:
             )
     new = [unit for unit in found.units if unit.source.path not in known]
     return [dataclasses.replace(unit, number=manifest["units"] + place) for place, unit in enumerate(new)]
+
+
+def _following(name: str) -> set[str]:
+    """A method, and those that need its answers."""
+    return {name} | {method.name for method in methods().values() if name in method.needs}
 
 
 def _group_all(

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
-from samehand.base.page import Page, digest_of, pages_to_batch
+from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups
@@ -109,13 +110,12 @@ class StyleAnswers:
 
     def _rows_with(self, content: bytes) -> list[int]:
         """The rows of pages with just this content."""
-        digest, found = digest_of(content), []
-        for number, first in zip(self._folder.part_numbers(PAGES), self._folder.page_ids.starts.tolist(), strict=False):
-            lengths = self._folder.read_part(PAGES, number, ["content_length"]).column("content_length").to_numpy()
-            rows = np.flatnonzero(lengths == len(content))
-            if rows.size:
-                digests = self._folder.read_part(PAGES, number, ["content_digest"]).column("content_digest")
-                found += [first + row for row in rows.tolist() if digests[row].as_py() == digest]
+        found: list[int] = []
+        wanted, first = (len(content), zlib.crc32(content)), 0
+        for batch in self._folder.iterate(PAGES, ["content_length", "content_crc32"]):
+            lengths, sums = (batch.column(name).to_numpy() for name in ("content_length", "content_crc32"))
+            found += (first + np.flatnonzero((lengths == wanted[0]) & (sums == wanted[1]))).tolist()
+            first += len(batch)
         return found
 
     def like_each(self, pages: Iterable[tuple[str, Page]], *, top: int) -> Iterator[pa.Table]:

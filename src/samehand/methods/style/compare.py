@@ -89,7 +89,8 @@ def compare(left: Page, right: Page, *, settings: Settings) -> Comparison:
 
 def _estimate(left: Page, right: Page, settings: Settings) -> float:
     stored = Stored.of(style_batch(pages_to_batch([left, right], 0), settings), settings)
-    if not stored.comparable.all() and stored.identity[0] == stored.identity[1] != 0:
+    is_same = stored.identity[0] == stored.identity[1] != 0 or left.content == right.content
+    if is_same and not stored.comparable.all():
         return 1.0  # too small to compare, and equal
     return estimate(stored.values[0], stored.values[1], settings)
 

@@ -1,0 +1,350 @@
+"""The joints between reading, methods, run folder and command line: the right pages, the right state, or one sentence.
+
+The tests stand in the order of the findings that they guard against.
+"""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samehand
+from crawls import awkward_pages, page, small_crawl, write_warc
+from runs import CountingEngine, copy_of, tables
+from samehand.answers.lexicons import learn_lexicon
+from samehand.answers.pages import page_of
+from samehand.base import settings as settings_module
+from samehand.base.errors import InputError, RunBusyError
+from samehand.base.settings import Settings
+from samehand.store.folder import RunFolder
+from samehand.store.tables import NAMESERVERS, TABLES
+
+Command = Callable[..., Any]
+LATER = ("replica", "language", "sites")
+"""The methods that a command adds to a run: they read its pages again."""
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_warc(tmp_path_factory.mktemp("crawl") / "crawl.warc", small_crawl())
+
+
+@pytest.fixture(scope="module")
+def run(crawl: Path, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
+    """A small run with all methods. Nobody may change it."""
+    return samehand.scan(crawl, tmp_path_factory.mktemp("all") / "run", signals="all", workers=1)
+
+
+def files_of(folder: Path) -> dict[str, tuple[bytes, int, int]]:
+    """All files of a folder: what they hold, when they changed, and which they are."""
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns, path.stat().st_ino)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+# 1. Other pages, silently.
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> tuple[Path, samehand.Run]:
+    """A file of three megabytes, and its style."""
+    pages = {f"http://s{n}.example/": page(n % 3, f"s{n}.example", n, words=300, rows=25) for n in range(70)}
+    file = write_warc(tmp_path / "large.warc", pages)
+    assert file.stat().st_size > 2_300_000
+    return file, samehand.scan(file, tmp_path / "run", workers=1)
+
+
+def change_the_middle(file: Path) -> bytes:
+    """Other letters in one page in the middle. Length, first and last megabyte stay. Returns what was there."""
+    before = file.read_bytes()
+    middle = before.index(b" people ", len(before) // 2)
+    file.write_bytes(before[:middle] + b" nobody " + before[middle + 8 :])
+    return before
+
+
+@pytest.mark.parametrize("method", LATER)
+def test_a_page_that_changed_in_the_middle_is_noticed(large: tuple[Path, samehand.Run], method: str) -> None:
+    file, run = large
+    before = change_the_middle(file)
+    with pytest.raises(InputError, match=r"large\.warc.*changed since the scan"):
+        run.compute(method, workers=1)
+    run = samehand.open_run(run.path)
+    assert method not in run.methods
+    assert len(run.clusters())
+    file.write_bytes(before)
+    run.compute(method, workers=1)
+    assert method in run.methods
+
+
+def test_a_changed_page_is_noticed_by_whatever_reads_it(large: tuple[Path, samehand.Run]) -> None:
+    file, run = large
+    urls = run.pages(["url"])["url"]
+    texts = {url: run.content(url) for url in urls}
+    change_the_middle(file)
+    with pytest.raises(InputError, match=r"large\.warc"):
+        learn_lexicon([str(run.path)], profile="web", low=0.2, high=0.4)
+    with pytest.raises(InputError, match=r"large\.warc"):
+        samehand.scan(file, run.path, signals="style,replica", workers=1)
+    noticed: list[str] = []
+    for url in urls:
+        try:
+            found = run.content(url)
+        except InputError as error:
+            noticed.append(str(error))
+        else:
+            assert found == texts[url]
+    assert ["large.warc" in error for error in noticed] == [True]
+
+
+@pytest.mark.parametrize("method", LATER)
+@pytest.mark.parametrize("change", ["replaced", "deleted"])
+def test_an_input_that_is_another_is_named(tmp_path: Path, method: str, change: str) -> None:
+    """Another file with as many pages, or none: nothing is computed, and the file is named."""
+    file = write_warc(tmp_path / "a.warc", small_crawl())
+    other = write_warc(tmp_path / "b.warc", small_crawl(seed=2))
+    run = samehand.scan([file, other], tmp_path / "run", workers=1)
+    before = tables(run.path, "pages", "style")
+    other.unlink()
+    if change == "replaced":
+        write_warc(other, small_crawl(seed=3))
+    with pytest.raises(InputError, match=r"b\.warc changed or went since the scan") as error:
+        run.compute(method, workers=1)
+    assert "a.warc" not in str(error.value)
+    with pytest.raises(InputError, match=r"b\.warc"):
+        run.content(run.pages()["url"][-1])
+    assert tables(run.path, "pages", "style") == before
+    assert samehand.open_run(run.path).methods == ["style"]
+
+
+# 2. Kept pages.
+
+
+def test_kept_pages_serve_every_method_without_the_inputs(
+    crawl: Path, run: samehand.Run, tmp_path: Path, samehand_command: Command
+) -> None:
+    (tmp_path / "in").mkdir()
+    file = shutil.copy(crawl, tmp_path / "in" / "crawl.warc")
+    kept = samehand.scan(file, tmp_path / "run", settings=Settings(keep_pages=True), workers=1)
+    shutil.rmtree(tmp_path / "in")
+    for method in LATER:
+        kept.compute(method, workers=1)
+    rooms = ("style", "replica", "classes", "language", "sites")
+    assert tables(kept.path, *rooms) == tables(run.path, *rooms)
+    urls = run.pages()["url"]
+    assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]
+    assert kept.explain(urls[0], urls[1]) == run.explain(urls[0], urls[1])
+    learned = [learn_lexicon([str(each.path)], profile="web", low=0.0, high=1.0).words.tolist() for each in (kept, run)]
+    assert learned[0] == learned[1] != []
+    more = write_warc(tmp_path / "more.warc", small_crawl(seed=2))
+    grown = samehand.add(kept.path, more, workers=1)
+    assert len(grown.pages()) == 2 * len(urls)
+    more.unlink()
+    assert samehand_command("compare", urls[0], urls[1], "--run", kept.path).code == 0
+
+
+# 3. A page is like itself.
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[samehand.Run, dict[str, bytes]]:
+    pages, types = awkward_pages()
+    folder = tmp_path_factory.mktemp("awkward")
+    file = write_warc(folder / "awkward.warc", {**pages, **small_crawl()}, types)
+    run = samehand.scan(file, folder / "run", workers=1)
+    assert set(pages) <= set(run.pages()["url"])
+    assert len(pages["http://my-own-name.co.example/large"]) > run.settings.host_mask_max_page_bytes
+    return run, pages
+
+
+def similarity(found: Any, url: str) -> list[float]:
+    return [row["similarity"] for row in found.pages.to_pylist() if row["url"] == url]
+
+
+def test_every_page_is_like_itself_through_every_door(awkward: tuple[samehand.Run, dict[str, bytes]]) -> None:
+    run, pages = awkward
+    ids = dict(zip(run.pages()["url"], run.pages()["page_id"], strict=True))
+    for url, body in pages.items():
+        stored = run.content(url)
+        doors = {
+            "URL": run.like(url),
+            "page_id": run.like(np.int64(ids[url])),
+            "bytes with URL": run.like(body, url=url),
+            "bytes": run.like(body),
+            "stored bytes with URL": run.like(stored, url=url),
+            "stored bytes": run.like(stored),
+        }
+        assert {name: similarity(found, url) for name, found in doors.items()} == {name: [1.0] for name in doors}, url
+        for known in (url, None):
+            compared = samehand.compare(body, body, left_url=known, right_url=known)
+            assert (compared.jaccard, compared.dice, compared.estimate) == (1.0, 1.0, 1.0), url
+        words = run.explain(url, url)
+        assert (words.style.jaccard, words.style.estimate) == (1.0, 1.0), url
+
+
+def test_every_page_is_like_itself_on_the_command_line(
+    awkward: tuple[samehand.Run, dict[str, bytes]], tmp_path: Path, samehand_command: Command
+) -> None:
+    run, pages = awkward
+    file = tmp_path / "page.html"
+    for url, body in pages.items():
+        file.write_bytes(body)
+        doors = (["like", run.path, url], ["like", run.path, file, "--url", url], ["like", run.path, file])
+        for door in doors:
+            ended = samehand_command(*door, "--format", "jsonl", "--top", "0")
+            rows = [json.loads(line) for line in ended.out.splitlines()]
+            assert [row["similarity"] for row in rows if row["url"] == url] == [1.0], (door, ended.err)
+        for sides in ([url, file, "--url", "http://x.example/", "--url", url], [url, url]):
+            ended = samehand_command("compare", *sides, "--run", run.path, "--format", "jsonl")
+            assert json.loads(ended.out)["estimate"] == 1.0, (sides, ended.err)
+
+
+def test_every_page_of_the_demo_is_like_itself(demo_run: samehand.Run) -> None:
+    """All of them with their URLs, in one pass; some without."""
+    urls = demo_run.pages(["url"])["url"]
+    contents = {url: demo_run.content(url) for url in urls}
+    placed = ((url, page_of(contents[url], url, demo_run.settings)) for url in urls)
+    own = {
+        row["query"]: row["similarity"]
+        for table in demo_run.like_each(placed, top=len(urls))
+        for row in table.to_pylist()
+        if row["query"] == row["url"]
+    }
+    assert own == dict.fromkeys(urls, 1.0)
+    for url in urls[::7]:
+        assert similarity(demo_run.like(contents[url]), url) == [1.0], url
+
+
+# 4. Views.
+
+VIEWS = (
+    ("replicas", "RUN", "--group", "1"),
+    ("replicas", "RUN", "--members"),
+    ("replicas", "RUN", "--top", "2", "--format", "csv"),
+    ("fake", "RUN", "--hosts"),
+    ("fake", "RUN", "--top", "1", "--format", "jsonl"),
+    ("parked", "RUN", "--sites"),
+    ("parked", "RUN", "--format", "domains"),
+    ("clusters", "RUN", "--cut", "0.8", "--format", "jsonl"),
+    ("clusters", "RUN", "--families"),
+    ("show", "RUN", "1"),
+    ("show", "RUN", "1", "--cut", "0.5", "--top", "1"),
+    ("like", "RUN", "shop10.example"),
+    ("spread", "RUN", "--seeds", "SEEDS"),
+    ("compare", "http://shop10.example/", "http://shop11.example/", "--run", "RUN"),
+    ("status", "RUN"),
+)
+
+
+def asked(view: tuple[str, ...], run: Path, seeds: Path) -> list[str]:
+    return [{"RUN": str(run), "SEEDS": str(seeds)}.get(word, word) for word in view]
+
+
+def test_views_change_nothing(run: samehand.Run, tmp_path: Path, samehand_command: Command) -> None:
+    copy = copy_of(run, tmp_path / "run").path
+    (tmp_path / "seeds").write_text("shop10.example\n")
+    samehand.open_run(copy).compute("replica", randomised_lexicons=4, workers=1)
+    before = files_of(copy)
+    for view in VIEWS:
+        ended = samehand_command(*asked(view, copy, tmp_path / "seeds"))
+        assert ended.code == 0, (view, ended.err)
+        assert files_of(copy) == before, view
+    opened = samehand.open_run(copy)
+    opened.replicas(), opened.replica_members(1), opened.language("host"), opened.sites(), opened.clusters(cut=0.7)
+    assert files_of(copy) == before
+    assert opened.settings.randomised_lexicons == 4
+
+
+def test_who_does_not_hold_the_lock_writes_nothing(
+    run: samehand.Run, crawl: Path, tmp_path: Path, samehand_command: Command
+) -> None:
+    """While another process writes, views answer, and whatever would change settings or tables is refused."""
+    copy = copy_of(run, tmp_path / "run").path
+    (tmp_path / "seeds").write_text("shop10.example\n")
+    servers = tmp_path / "ns.csv"
+    servers.write_text("domain,ns\nshop10.example,ns1.host.example\n")
+    before = files_of(copy)
+    writing = (
+        ("replicas", copy, "-K", "4"),
+        ("fake", copy, "--model", Path(samehand.__file__).parent / "data" / "english.lm", "--workers", "1"),
+        ("parked", copy, "--min-sites", "9"),
+        ("parked", copy, servers),
+        ("add", copy, crawl),
+        ("scan", crawl, "-o", copy, "--cluster-threshold", "0.9"),
+    )
+    with RunFolder(copy).locked():
+        for command in writing:
+            ended = samehand_command("-q", *command)
+            assert (ended.code, ended.out) == (2, ""), command
+            assert "Another process is writing" in ended.err
+        with pytest.raises(RunBusyError):
+            samehand.open_run(copy).compute("replica", randomised_lexicons=3)
+        for view in VIEWS:
+            assert samehand_command(*asked(view, copy, tmp_path / "seeds")).code == 0, view
+    assert files_of(copy) == before
+
+
+# 5. New settings.
+
+
+def test_a_new_setting_at_its_default_leaves_old_runs_as_they_are(
+    run: samehand.Run, crawl: Path, tmp_path: Path
+) -> None:
+    """Settings at their defaults are not in run.json. Named there, by another version, they make no difference."""
+    copy = copy_of(run, tmp_path / "run").path
+    manifest = json.loads((copy / "run.json").read_text())
+    assert manifest["settings"] == {}
+    manifest["settings"] = {name: value for name, value in Settings().as_dict().items() if name != "key"}
+    (copy / "run.json").write_text(json.dumps(manifest))
+    engine = CountingEngine()
+    again = samehand.scan(crawl, copy, signals="all", engine=engine)
+    assert engine.work == {}
+    for method in LATER:
+        again.compute(method, engine=engine)
+    assert engine.work == {}
+    assert tables(copy) == tables(run.path)
+
+
+def test_digests_know_only_settings_that_are_not_at_their_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = {"dimensions": 64, "min_words": 7}
+    groups = [(group,) for group in settings_module.GROUPS]
+    before = [Settings(**changed).digest(*names) for names in groups]
+    newer = dataclasses.make_dataclass(
+        "Newer",
+        [("brand_new", int, dataclasses.field(default=5, metadata=Settings.__dataclass_fields__["probes"].metadata))],
+        bases=(Settings,),
+        frozen=True,
+        kw_only=True,
+    )
+    monkeypatch.setattr(settings_module, "Settings", newer)
+    assert "brand_new" in newer(**changed).as_dict()
+    assert [newer(**changed).digest(*names) for names in groups] == before
+    other = newer(**changed, brand_new=6)
+    assert [other.digest(*names) for names in groups] != before
+
+
+# 6. Names of columns.
+
+
+OWN_VALUES = {"verdict", "reason", "score"}
+"""What each method says in its own words: no key of a join."""
+
+
+def test_a_column_name_has_one_type_and_one_meaning() -> None:
+    meanings: dict[str, set[str]] = {}
+    types: dict[str, set[str]] = {}
+    for table in TABLES:
+        for column, field in zip(table.columns, table.fixed_schema, strict=True):
+            meanings.setdefault(column.name, set()).add(column.about)
+            types.setdefault(column.name, set()).add(str(field.type))
+    assert {name: found for name, found in types.items() if len(found) > 1} == {}
+    assert {name for name, found in meanings.items() if len(found) > 1} == OWN_VALUES
+    assert not {"cluster_id", "family_id", "group_id", "domains", "family", "fake", "equality"} & set(types)
+    answers = {column.name for table in TABLES if table != NAMESERVERS for column in table.columns}
+    assert "domain" not in answers
