@@ -8,6 +8,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import MURMUR
+
 _ROW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -23,7 +25,7 @@ def drop_seen(pairs: NDArray[np.uint64], similarities: NDArray[np.float32], seen
     mask = np.uint64(seen.size - 1)
     for edge in range(pairs.size):
         pair = pairs[edge]
-        mixed = (pair ^ (pair >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed = (pair ^ (pair >> np.uint64(29))) * MURMUR
         place = (mixed >> np.uint64(24)) & mask
         if seen[place] != pair:
             seen[place] = pair

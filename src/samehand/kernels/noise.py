@@ -11,15 +11,16 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN, absorb, finish
+from samehand.kernels.segments import longest_segment
+
 NOISE = 0x100
 EMPTY = 0xFFFFFFFF
 """Value of a fingerprint dimension that no part of the page fell into."""
 
 _BLANK = np.uint8(32)
 _ONE = np.uint64(1)
-_MIX_A = np.uint64(0xFF51AFD7ED558CCD)
-_MIX_B = np.uint64(0x9E3779B97F4A7C15)
-_MIX_C = np.uint64(0xC4CEB9FE1A85EC53)
+_DIGEST_FACTOR = np.uint64(0xC4CEB9FE1A85EC53)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -69,13 +70,6 @@ def noise_positions(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: boo
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _mix(rolling: np.uint64) -> np.uint64:
-    """One multiply and two shifts: the rolling hash is linear in its bits, its use as an order must not be."""
-    mixed = (rolling ^ (rolling >> np.uint64(32))) * _MIX_A
-    return mixed ^ (mixed >> np.uint64(29))
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
 def _rotate(value: np.uint64) -> np.uint64:
     return (value << _ONE) | (value >> np.uint64(63))
 
@@ -93,7 +87,7 @@ def hash_parts(
         if position >= width:
             rolling ^= leaving[noise[position - width]]
         if position >= width - 1:
-            hashes[position - width + 1] = _mix(rolling)
+            hashes[position - width + 1] = finish(rolling)
     return hashes
 
 
@@ -122,10 +116,10 @@ def fingerprint_noise(
         first = _rotate(first) ^ entering[noise[start + lead]] ^ first_out
         second = _rotate(second) ^ entering[noise[half + start + lead]] ^ second_out
         first_out, second_out = leaving[noise[start]], leaving[noise[half + start]]
-        _insert(values, _mix(first), masks)
-        _insert(values, _mix(second), masks)
+        _insert(values, finish(first), masks)
+        _insert(values, finish(second), masks)
     if parts % 2:
-        _insert(values, _mix(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
+        _insert(values, finish(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -140,7 +134,7 @@ def _roll_in(noise: NDArray[np.uint8], entering: NDArray[np.uint64]) -> np.uint6
 def _insert(values: NDArray[np.uint32], part: np.uint64, masks: NDArray[np.uint64]) -> None:
     """i = h mod m; the permutation is an XOR mask and an odd multiplication, which shuffles bits as the paper asks."""
     dimension = part & np.uint64(values.size - 1)
-    value = np.uint32(((part ^ masks[dimension]) * _MIX_B) >> np.uint64(32))
+    value = np.uint32(((part ^ masks[dimension]) * GOLDEN) >> np.uint64(32))
     values[dimension] = min(values[dimension], value)  # a branch here would often be guessed wrong
 
 
@@ -150,11 +144,9 @@ def digest_noise(noise: NDArray[np.uint8], seed: np.uint64) -> np.uint64:
     whole = noise.size // 8 * 8
     digest = seed ^ np.uint64(noise.size)
     for word in noise[:whole].view(np.uint64):
-        digest = (digest ^ word) * _MIX_C
-        digest ^= digest >> np.uint64(32)
+        digest = absorb(digest, word, _DIGEST_FACTOR)
     for byte in noise[whole:]:
-        digest = (digest ^ np.uint64(byte)) * _MIX_C
-        digest ^= digest >> np.uint64(32)
+        digest = absorb(digest, np.uint64(byte), _DIGEST_FACTOR)
     return digest
 
 
@@ -171,10 +163,7 @@ def fingerprint_pages(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
     """Fingerprints, noise lengths and noise digests of pages end to end: page i is data[offsets[i]:offsets[i+1]]."""
     pages = offsets.size - 1
-    longest = 0
-    for page in range(pages):
-        longest = max(longest, offsets[page + 1] - offsets[page])
-    scratch = np.empty(longest + 1, np.uint8)
+    scratch = np.empty(longest_segment(offsets) + 1, np.uint8)
     values = np.full((pages, masks.size), np.uint32(EMPTY), np.uint32)
     lengths = np.empty(pages, np.int64)
     digests = np.empty(pages, np.uint64)

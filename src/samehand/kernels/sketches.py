@@ -12,7 +12,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import ones
 from samehand.kernels.buckets import similarity_of
+from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.pointers import lend
 
@@ -68,10 +70,9 @@ def hash_rows(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """A 64-bit hash of each wide sketch, never 0: brings equal ones together."""
     hashes = np.empty(values.shape[0], np.uint64)
     for row in range(values.shape[0]):
-        state = np.uint64(0x9E3779B97F4A7C15)
+        state = GOLDEN
         for dimension in range(values.shape[1]):
-            state = (state ^ np.uint64(values[row, dimension])) * np.uint64(0xFF51AFD7ED558CCD)
-            state ^= state >> np.uint64(32)
+            state = absorb(state, np.uint64(values[row, dimension]), MURMUR)
         hashes[row] = max(state, np.uint64(1))
     return hashes
 
@@ -92,15 +93,6 @@ def bucket_columns(values: NDArray[np.uint32], subsets: NDArray[np.int64]) -> ND
                 key -= np.uint64(1)  # several dimensions may add up to what stands for none
             columns[probe, row] = np.uint32(key) if filled else _EMPTY
     return columns
-
-
-@nb.njit(cache=True, nogil=True)
-def _ones(bits: np.uint64) -> np.uint64:
-    """How many bits are set. Compilers know this pattern and make one instruction of it."""
-    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -131,11 +123,11 @@ def _similarity(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.
     first, second = row * width, other * width
     equal = empty_in_both = np.uint64(0)
     for place in range(width):
-        equal += _ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
+        equal += ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
     # Most pages fill every dimension, and then there is nothing to look for.
     if rows.filled[row] < lanes.dimensions and others.filled[other] < lanes.dimensions:
         for place in range(width):
-            empty_in_both += _ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
+            empty_in_both += ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
     return _estimate(equal, empty_in_both, np.int64(rows.filled[row]) + np.int64(others.filled[other]), lanes)
 
 

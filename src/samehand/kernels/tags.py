@@ -15,6 +15,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import ones
+from samehand.kernels.hashing import GOLDEN, absorb
+
 ALL_TAGS = 1 << 16
 LENGTH_CLASSES = 11
 """Names of 1 to 10 letters, and longer ones (section 3.1.1)."""
@@ -62,8 +65,7 @@ def hash_sequences(
     for page in range(starts.size):
         value = np.uint64(lengths[page])
         for place in range(np.uint64(starts[page]), np.uint64(starts[page] + lengths[page])):
-            value = (value ^ np.uint64(tags[place])) * np.uint64(0x9E3779B97F4A7C15)
-            value ^= value >> np.uint64(29)
+            value = absorb(value, np.uint64(tags[place]), GOLDEN)
         hashes[page] = value
     return hashes
 
@@ -158,15 +160,6 @@ def shared_names(pages: Pages, centre: Centre, page: int) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def _ones(word: np.uint64) -> np.int64:
-    """Bits that are 1."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@nb.njit(cache=True, nogil=True)
 def _from(place: int) -> np.uint64:
     """A word whose bits from `place` on are 1: all of them if it is before the word, none if behind."""
     if place <= 0:
@@ -203,8 +196,9 @@ def _pass_tile(
         v2, carry = _step(v2, places[number, 2], carry)
         v3, carry = _step(v3, places[number, 3], carry)
         carries[row] = carry
-    ones = _ones(v0 | _from(end)) + _ones(v1 | _from(end - 64)) + _ones(v2 | _from(end - 128))
-    return _TILE - ones - _ones(v3 | _from(end - 192))
+    stayed = ones(v0 | _from(end)) + ones(v1 | _from(end - 64))
+    stayed += ones(v2 | _from(end - 128)) + ones(v3 | _from(end - 192))
+    return np.int64(_TILE) - np.int64(stayed)
 
 
 @nb.njit(cache=True, nogil=True)

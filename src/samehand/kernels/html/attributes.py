@@ -8,7 +8,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.html.blocks import BLOCK, at_most_bits, equal_bits, find_byte, first_bit, first_word
+from samehand.kernels.bits import first_bit
+from samehand.kernels.html.blocks import BLOCK, at_most_bits, equal_bits, find_byte, first_word
 
 HREF, REL, ALT, TITLE = 1, 2, 4, 8
 """Which attributes a tag had, as bits; the value of each is noted once, as that of the first of its name."""

@@ -4,9 +4,8 @@ Such a byte is often near but never where it was last time: a loop that looks by
 processor mispredicts. A block is compared in two instructions and the place of the first hit is computed. LLVM makes
 them for whatever vectors the machine has; that bytes go from low to high is true wherever numba runs.
 
-`pointer` lends an array's memory without its reference count, which numba would raise and lower, atomically, in every
-small function that is handed an array. It is only good while the array lives: take it from an argument. Nothing
-checks where it points, so whoever reads or writes blocks makes room for BLOCK bytes more.
+`source` and `target` are pointers (see pointers.py). Nothing checks where they point, so whoever reads or writes blocks
+makes room for BLOCK bytes more.
 """
 
 from typing import Any
@@ -16,6 +15,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numpy.typing import NDArray
+
+from samehand.kernels.bits import first_bit
 
 BLOCK = 32
 
@@ -32,16 +33,6 @@ _TOPS = np.uint64(0x8080808080808080)
 _FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)
 _AFTER_Z = np.uint64(0x2525252525252525)
 _ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
-
-
-@_intrinsic
-def pointer(_typing: Any, array: Any) -> Any:
-    """The memory of a contiguous array, to be indexed like the array."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
-
-    return _types.CPointer(array.dtype)(array), generate
 
 
 @_intrinsic
@@ -100,16 +91,6 @@ def word_at(_typing: Any, source: Any, _position: Any) -> Any:
         return _load(builder, arguments[0], arguments[1], _WORD)
 
     return _types.uint64(source, _types.uint64), generate
-
-
-@_intrinsic
-def first_bit(_typing: Any, _bits: Any) -> Any:
-    """The place of the lowest bit that is set; 64 if none is."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return _types.uint64(_types.uint64), generate
 
 
 @nb.njit(cache=True, nogil=True)

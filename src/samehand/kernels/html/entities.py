@@ -11,20 +11,17 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN
+from samehand.kernels.utf8 import put_character
+
 LONGEST = 31
 LONGEST_BARE = 6
 
 _SLOT_BITS = 13
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
 _LAST_SLOT = np.uint64((1 << _SLOT_BITS) - 1)
-_SEED = 0xCBF29CE484222325
-_PRIME = 0x00000100000001B3
-_FIRST_HASH = np.uint64(_SEED)
-_HASH_STEP = np.uint64(_PRIME)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_ZERO, _ONE, _TWO, _THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 _OUT_OF_RANGE = np.uint64(0x110000)
-_REPLACEMENT = np.uint64(0xFFFD)
 
 _NUL, _NEWLINE, _RETURN = np.uint8(0), np.uint8(10), np.uint8(13)
 _HASH_SIGN, _AMPERSAND, _SEMICOLON, _EQUALS, _LETTER_X = (np.uint8(byte) for byte in b"#&;=x")
@@ -32,7 +29,7 @@ _HASH_SIGN, _AMPERSAND, _SEMICOLON, _EQUALS, _LETTER_X = (np.uint8(byte) for byt
 _DIGIT, _HEX_LETTER, _LETTER = 1, 2, 4
 
 # A row: length of the name, whether it needs no semicolon, length of the value, the value, the name.
-_NAME_LENGTH, _BARE, _VALUE_LENGTH, _VALUE, _NAME, _ROW_BYTES = 0, 1, 2, 3, 9, 40
+_BARE, _VALUE_LENGTH, _VALUE, _NAME, _ROW_BYTES = 1, 2, 3, 9, 40
 
 
 class References(NamedTuple):
@@ -72,10 +69,10 @@ def _controls() -> NDArray[np.uint16]:
 
 
 def _slot_of(name: str) -> int:
-    hashed = _SEED
+    hashed = int(FNV_BASIS)
     for byte in name.encode():
-        hashed = (hashed ^ byte) * _PRIME & 0xFFFFFFFFFFFFFFFF
-    return (hashed * int(_SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
+        hashed = (hashed ^ byte) * int(FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
+    return (hashed * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -133,11 +130,11 @@ def _find_bare(
 @nb.njit(cache=True, nogil=True)
 def _find(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64, tables: References) -> np.uint64:
     """Where the row of the name source[start:stop] begins, 0 if it is no name."""
-    hashed = _FIRST_HASH
+    hashed = FNV_BASIS
     size = stop - start
     for position in range(start, stop):
-        hashed = (hashed ^ np.uint64(source[position])) * _HASH_STEP
-    slot = (hashed * _SPREAD) >> _SLOT_SHIFT
+        hashed = (hashed ^ np.uint64(source[position])) * FNV_PRIME
+    slot = (hashed * GOLDEN) >> _SLOT_SHIFT
     while tables.slots[slot]:
         row = np.uint64(tables.slots[slot]) * np.uint64(_ROW_BYTES)
         if tables.rows[row] == size:
@@ -189,23 +186,6 @@ def _decode_number(
     if np.uint64(0x80) <= value <= np.uint64(0x9F):
         value = np.uint64(tables.controls[value - np.uint64(0x80)])
     return after, put_character(value, out, length)
-
-
-@nb.njit(cache=True, nogil=True)
-def put_character(value: np.uint64, out: NDArray[np.uint8], length: np.uint64) -> np.uint64:
-    """Writes a code point as UTF-8, U+FFFD for one that no text may hold; the new length."""
-    if value == _ZERO or value >= _OUT_OF_RANGE or np.uint64(0xD800) <= value <= np.uint64(0xDFFF):
-        value = _REPLACEMENT
-    if value < np.uint64(0x80):
-        out[length] = np.uint8(value)
-        return length + _ONE
-    more = _ONE + np.uint64(value >= np.uint64(0x800)) + np.uint64(value >= np.uint64(0x10000))
-    lead = (np.uint64(0xF0) << (_THREE - more)) & np.uint64(0xFF)  # 110, 1110 or 11110 in the high bits
-    out[length] = np.uint8(lead | (value >> (np.uint64(6) * more)))
-    for place in range(_ONE, more + _ONE):
-        bits = (value >> (np.uint64(6) * (more - place))) & np.uint64(0x3F)
-        out[length + place] = np.uint8(np.uint64(0x80) | bits)
-    return length + more + _ONE
 
 
 @nb.njit(cache=True, nogil=True)

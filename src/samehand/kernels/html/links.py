@@ -7,29 +7,24 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-_OFFSET = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-_MIX = np.uint64(0xFF51AFD7ED558CCD)
+from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
 
 
 @nb.njit(cache=True, nogil=True)
 def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     """FNV-1a of the lower-cased host at `start`, which ends at a slash, colon, question mark, number sign or blank."""
-    state = _OFFSET
+    state = FNV_BASIS
     for position in range(start, end):
         byte = data[position]
         if byte in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) or byte <= 0x20:
             break
         if byte == 0x40:  # what stood before an @ was no host
-            state = _OFFSET
+            state = FNV_BASIS
             continue
         if 0x41 <= byte <= 0x5A:
             byte += np.uint8(0x20)
-        state = (state ^ np.uint64(byte)) * _PRIME
-    if state == _OFFSET:
-        return np.uint64(0)
-    state = (state ^ (state >> np.uint64(32))) * _MIX
-    return state ^ (state >> np.uint64(29))
+        state = (state ^ np.uint64(byte)) * FNV_PRIME
+    return np.uint64(0) if state == FNV_BASIS else finish(state)
 
 
 @nb.njit(cache=True, nogil=True)

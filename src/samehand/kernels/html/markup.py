@@ -2,7 +2,7 @@
 
 Pages lie end to end: page i is source[offsets[i]:offsets[i+1]]; places in it are counted from its start. Every
 function goes forward only, and how far they looked adds up in `rows[i, STEPS]`. Below `parse_pages` arrays are
-pointers (see blocks.py): what a page can make us write is bounded by its size, so the caller makes room once.
+pointers (see pointers.py): what a page can make us write is bounded by its size, so the caller makes room once.
 
 What runs for every tag is inlined: handing a `_Page` on costs as much as reading a tag.
 """
@@ -13,12 +13,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import first_bit
 from samehand.kernels.html import attributes, tagnames
 from samehand.kernels.html.attributes import name_end, read_attributes, rel_words
-from samehand.kernels.html.blocks import BLOCK, copy_block, equal_bits, find_byte, first_bit, pointer
+from samehand.kernels.html.blocks import BLOCK, copy_block, equal_bits, find_byte
 from samehand.kernels.html.entities import References, copy_span, decode_reference, put_line_end
 from samehand.kernels.html.rawtext import comment_end, raw_end, script_end
 from samehand.kernels.html.tagnames import Names, packed_source, tag_number
+from samehand.kernels.pointers import lend, pointer
 
 TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = 1, 2, 4
 """Bits of a page's flags: which limit ended its pass."""
@@ -128,39 +130,24 @@ def _parse_page(
     spans: NDArray[np.uint64],
 ) -> None:
     """Arrays to pointers; the caller keeps the arrays alive."""
+    lent = lend(found)
     page = _Page(
         pointer(content),
         np.uint64(content.size),
         wishes,
         limits,
         pointer(tables.classes),
-        _lend_names(tables.names),
-        _lend_references(tables.references),
-        pointer(found.tags),
-        pointer(found.places),
-        pointer(found.text),
-        pointer(found.titles),
-        pointer(found.links),
+        lend(tables.names),
+        lend(tables.references),
+        lent.tags,
+        lent.places,
+        lent.text,
+        lent.titles,
+        lent.links,
         pointer(row),
         pointer(spans),
     )
     _read_page(page)
-
-
-@nb.njit(cache=True, nogil=True)
-def _lend_names(names: Names) -> Names:
-    return Names(
-        pointer(names.slots),
-        pointer(names.keys),
-        pointer(names.lengths),
-        pointer(names.spellings),
-        pointer(names.roles),
-    )
-
-
-@nb.njit(cache=True, nogil=True)
-def _lend_references(tables: References) -> References:
-    return References(pointer(tables.slots), pointer(tables.rows), pointer(tables.controls), pointer(tables.kinds))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -382,5 +369,5 @@ def _read_raw(page: _Page, position: np.uint64, role: np.uint16, name: np.uint64
 def decode_value(value: NDArray[np.uint8], references: References) -> NDArray[np.uint8]:
     """An attribute's value as it is meant: references decoded, line ends and NULs as in text."""
     text = np.empty(EXPANSION * value.size + 1, np.uint8)
-    stop, tables = np.uint64(value.size), _lend_references(references)
+    stop, tables = np.uint64(value.size), lend(references)
     return text[: copy_span(pointer(value), _ZERO, stop, True, True, tables, pointer(text), _ZERO)].copy()

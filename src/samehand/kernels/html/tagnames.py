@@ -11,6 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html.blocks import first_word
 
 END = 0x8000
@@ -73,7 +74,6 @@ _ROLES = {
 _SLOT_BITS = 10
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
 _LAST_SLOT = np.uint64((1 << _SLOT_BITS) - 1)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _SPELLING_BYTES = 32
 _WIDTH = np.uint64(_SPELLING_BYTES)
 _ONE, _EIGHT = np.uint64(1), np.uint64(8)
@@ -95,7 +95,7 @@ def name_tables() -> Names:
     keys = np.zeros(len(NAMES), np.uint64)
     for number, name in enumerate(NAMES[1:], start=1):
         keys[number] = packed = packed_name(name)
-        slot = (packed * int(_SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
+        slot = (packed * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
         while slots[slot]:
             slot = (slot + 1) & int(_LAST_SLOT)
         slots[slot] = number
@@ -129,7 +129,7 @@ def tag_number(
     packed: np.uint64, source: NDArray[np.uint8], start: np.uint64, length: np.uint64, names: Names
 ) -> np.uint64:
     """The number of the name at source[start], in whatever case, that `packed_name` turns into `packed`."""
-    hashed = packed * _SPREAD
+    hashed = packed * GOLDEN
     slot = hashed >> _SLOT_SHIFT
     while names.slots[slot]:
         number = np.uint64(names.slots[slot])

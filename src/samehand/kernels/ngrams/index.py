@@ -9,12 +9,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN
+
 FARTHEST = 128
 _DISTANCE_BITS = np.uint64(7)
 _CHILD_BITS = np.uint64(32)
 _CHILD = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
-_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+_SECOND_FACTOR = np.uint64(0xD1342543DE82EF95)
 
 
 def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
@@ -28,7 +30,7 @@ def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
 def mixed_pair(pair: np.uint64, key_bits: np.uint64) -> np.uint64:
     """A pair as a number whose upper bits are spread evenly; no two pairs share one."""
     mask = (np.uint64(1) << key_bits) - np.uint64(1)
-    pair = (pair * _FIRST_FACTOR) & mask
+    pair = (pair * GOLDEN) & mask
     pair ^= pair >> (key_bits >> np.uint64(1))
     pair = (pair * _SECOND_FACTOR) & mask
     return pair

@@ -303,26 +303,6 @@ def parent_nodes(first: NDArray[np.uint32], total: int) -> NDArray[np.int64]:
 
 
 @nb.njit(cache=True, nogil=True)
-def child_sums(first: NDArray[np.uint32], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over the children of each inner node of what they have in `values`."""
-    sums = np.zeros(first.size - 1)
-    for node in range(first.size - 1):
-        for child in range(first[node], first[node + 1]):
-            sums[node] += values[child]
-    return sums
-
-
-@nb.njit(cache=True, nogil=True)
-def child_peaks(first: NDArray[np.uint32], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest that the children of each inner node have in `values`, 0 where none has more."""
-    peaks = np.zeros(first.size - 1)
-    for node in range(first.size - 1):
-        for child in range(first[node], first[node + 1]):
-            peaks[node] = max(peaks[node], values[child])
-    return peaks
-
-
-@nb.njit(cache=True, nogil=True)
 def pack_rows(rows: NDArray[np.int32], order: int, bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """N-grams, one in a row, as windows of `order` words that end early."""
     high = np.zeros(rows.shape[0] if order * bits > 64 else 0, np.uint64)

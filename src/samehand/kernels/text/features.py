@@ -10,7 +10,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.text.word_shapes import FIRST_HASH, HASH_STEP
+from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
+from samehand.kernels.segments import longest_segment
 
 NEAR_FROM, NEAR_TO = 15, 100
 """Distances in tokens at which a word comes back because of its subject, not because of its phrase."""
@@ -36,7 +37,7 @@ _FAR = (8, 12, 16, 20, 24, 28, 32, 36)
 def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint64) -> int:
     """The slot of a value, or a free one for it; -1 when both are too far away."""
     mask = np.uint64(table.size - 1)
-    place = (value * HASH_STEP) >> np.uint64(20)
+    place = (value * GOLDEN) >> np.uint64(20)
     for _ in range(_PROBES):
         slot = np.int64(place & mask)
         if not used[slot] or table[slot] == value:
@@ -46,18 +47,10 @@ def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint6
 
 
 @nb.njit(cache=True, nogil=True)
-def _longest(bounds: NDArray[np.int64]) -> int:
-    most = 1
-    for text in range(bounds.size - 1):
-        most = max(most, int(bounds[text + 1] - bounds[text]))
-    return most
-
-
-@nb.njit(cache=True, nogil=True)
 def table_size(bounds: NDArray[np.int64]) -> int:
     """Slots for the distinct tokens of any of the texts."""
     size = 16
-    while size < 2 * _longest(bounds):
+    while size < 2 * longest_segment(bounds):
         size *= 2
     return size
 
@@ -80,7 +73,7 @@ def recurrences(
     size = table_size(bounds)
     table, used = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
     last, count = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    room = _longest(bounds)
+    room = longest_segment(bounds)
     slots, before = np.empty(room, np.int64), np.empty(room, np.int64)
     harmonic = np.zeros(_MOST_OCCURRENCES + 1)
     for n in range(1, _MOST_OCCURRENCES + 1):
@@ -219,7 +212,7 @@ def topic_drift(
     there were any far ones. `topics` has a vector for each of the first words of the vocabulary."""
     out = np.zeros((bounds.size - 1, TOPIC_COLUMNS))
     size = topics.shape[1]
-    room = _longest(bounds) // BLOCK + 1
+    room = longest_segment(bounds) // BLOCK + 1
     sums, norms = np.zeros((room, size), np.float32), np.zeros(room, np.float32)
     for text in range(bounds.size - 1):
         blocks = (bounds[text + 1] - bounds[text]) // BLOCK
@@ -305,15 +298,14 @@ def repeated_phrases(hashes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> N
     out = np.zeros(bounds.size - 1)
     size = table_size(bounds)
     table, used = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
-    slots = np.empty(_longest(bounds), np.int64)
+    slots = np.empty(longest_segment(bounds), np.int64)
     for text in range(bounds.size - 1):
         runs = max(0, bounds[text + 1] - bounds[text] - _LONGEST_PHRASE + 1)
         again = 0
         for run in range(runs):
-            value = FIRST_HASH
+            value = FNV_BASIS
             for i in range(bounds[text] + run, bounds[text] + run + _LONGEST_PHRASE):
-                value = (value ^ hashes[i]) * HASH_STEP
-                value ^= value >> np.uint64(32)
+                value = absorb(value, hashes[i], GOLDEN)
             slot = _slot_of(table, used, value)
             slots[run] = slot
             if slot >= 0:

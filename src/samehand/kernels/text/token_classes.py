@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.text.words import wide_character
+from samehand.kernels.utf8 import wide_character
 
 BLANK, BREAK = 0, 1
 LOWER, UPPER, OTHER, DIGIT, JOIN = 2, 3, 4, 5, 6

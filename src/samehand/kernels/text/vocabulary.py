@@ -8,10 +8,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN, absorb
 from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _BLOCK = 256
 
@@ -19,7 +19,7 @@ _BLOCK = 256
 @nb.njit(cache=True, nogil=True)
 def _read(data: NDArray[np.uint8], start: int, end: int) -> tuple[np.uint64, np.uint64]:
     """A hash of the bytes data[start:end], and the first eight of them as a number."""
-    state = np.uint64(end - start) * _FACTOR
+    state = np.uint64(end - start) * GOLDEN
     first, chunk, shift = np.uint64(0), np.uint64(0), np.uint64(0)
     for place in range(np.uint64(start), np.uint64(end)):
         chunk |= np.uint64(data[place]) << shift
@@ -27,13 +27,11 @@ def _read(data: NDArray[np.uint8], start: int, end: int) -> tuple[np.uint64, np.
         if shift == 64:
             if place < np.uint64(start) + np.uint64(8):
                 first = chunk
-            state = (state ^ chunk) * _FACTOR
-            state ^= state >> np.uint64(32)
+            state = absorb(state, chunk, GOLDEN)
             chunk = shift = np.uint64(0)
     if end - start < 8:
         first = chunk
-    state = (state ^ chunk) * _FACTOR
-    state = (state ^ (state >> np.uint64(32))) * _FACTOR
+    state = absorb(state, chunk, GOLDEN) * GOLDEN
     return state ^ (state >> np.uint64(29)), first
 
 

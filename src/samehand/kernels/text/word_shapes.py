@@ -4,12 +4,13 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
+
 OTHER, NUMBER, WORD = 0, 1, 2
 ENDINGS = 27 * 27
 """Endings of words: their last two letters, a to z or none of these."""
 STEM = 5
 """Bytes by which words of one family are known: fish, fishing, fisheries."""
-FIRST_HASH, HASH_STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -21,12 +22,11 @@ def word_shapes(
     kinds = np.empty(starts.size, np.uint8)
     endings = np.empty(starts.size, np.int16)
     for i in range(starts.size):
-        value = FIRST_HASH
+        value = FNV_BASIS
         first, second = 0, 0
         for place in range(starts[i], ends[i]):
             byte = data[place]
-            value = (value ^ np.uint64(byte)) * HASH_STEP
-            value ^= value >> np.uint64(32)
+            value = absorb(value, np.uint64(byte), GOLDEN)
             if place == starts[i] + STEM - 1:
                 stems[i] = value
             second = first
@@ -66,13 +66,3 @@ def among(
                 distinct[text] += last[low] != text
                 last[low] = text
     return found, distinct
-
-
-@nb.njit(cache=True, nogil=True)
-def segment_sums(values: NDArray[np.float64], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The sum of the values of each text."""
-    out = np.zeros(bounds.size - 1)
-    for text in range(bounds.size - 1):
-        for i in range(bounds[text], bounds[text + 1]):
-            out[text] += values[i]
-    return out

@@ -13,6 +13,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
+from samehand.kernels.segments import longest_segment
+from samehand.kernels.utf8 import put_character, wide_character
+
 LETTER, DIGIT, MARK, HIDDEN = 1, 2, 3, 4
 """Kinds of characters: MARK goes on with a word but begins none, HIDDEN (invisible) is passed over within a word."""
 
@@ -24,8 +28,6 @@ _ONE = np.uint64(1)
 _LOW_BYTE = np.uint64(0xFF)
 _HALF = np.uint64(32)
 _CODE = np.uint32((1 << KIND_SHIFT) - 1)
-_MIX_A = np.uint64(0xFF51AFD7ED558CCD)
-_MIX_B = np.uint64(0x9E3779B97F4A7C15)
 _SMALL, _MEDIUM = 24, 1024
 """Rows up to these sizes are sorted by insertion alone, and by their two upper bytes first."""
 
@@ -33,28 +35,9 @@ _SMALL, _MEDIUM = 24, 1024
 @nb.njit(cache=True, nogil=True, inline="always")
 def _mix(value: np.uint64) -> np.uint64:
     """Every bit of the result hangs on every bit of the value."""
-    value = (value ^ (value >> _HALF)) * _MIX_A
-    value = (value ^ (value >> np.uint64(29))) * _MIX_B
+    value = (value ^ (value >> _HALF)) * MURMUR
+    value = (value ^ (value >> np.uint64(29))) * GOLDEN
     return value ^ (value >> _HALF)
-
-
-@nb.njit(cache=True, nogil=True)
-def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """Code point and length of the character that begins with a byte >= 0x80; (0, 1) where that is not UTF-8."""
-    lead = np.uint32(data[position])
-    length = np.uint64(2) + np.uint64(lead >= 0xE0) + np.uint64(lead >= 0xF0)
-    if lead < 0xC2 or lead > 0xF4 or position + length > end:
-        return np.uint32(0), _ONE
-    code = lead & (np.uint32(0x7F) >> np.uint32(length))
-    for step in range(_ONE, length):
-        byte = np.uint32(data[position + step])
-        if byte & np.uint32(0xC0) != 0x80:
-            return np.uint32(0), _ONE
-        code = (code << np.uint32(6)) | (byte & np.uint32(0x3F))
-    too_long = (length == 3 and code < 0x800) or (length == 4 and code < 0x10000)
-    if too_long or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        return np.uint32(0), _ONE
-    return code, length
 
 
 @nb.njit(cache=True, nogil=True)
@@ -85,8 +68,7 @@ def _gather_words(
             count += np.uint64(length >= least) & np.uint64(digits <= most)
             state, length, digits, begin = key[0], np.uint64(0), np.uint64(0), position + size
         elif kind != HIDDEN:
-            state = (state ^ np.uint64(entry & _CODE)) * key[1]
-            state ^= state >> _HALF
+            state = absorb(state, np.uint64(entry & _CODE), key[1])
             length += _ONE
             digits += np.uint64(kind == DIGIT)
         position += size
@@ -157,10 +139,7 @@ def document_words(
 @nb.njit(cache=True, nogil=True)
 def _most_words(offsets: NDArray[np.int64], rule: NDArray[np.int64]) -> np.int64:
     """The most words a document can have: each needs a character that parts it from the next. One more is written."""
-    longest = 0
-    for document in range(offsets.size - 1):
-        longest = max(longest, offsets[document + 1] - offsets[document])
-    return np.int64(longest // (rule[0] + 1) + 2)
+    return np.int64(longest_segment(offsets) // (rule[0] + 1) + 2)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -214,24 +193,10 @@ def lower_words(
                 code, size = wide_character(data, position, end)
             entry = characters[code]
             if entry >> np.uint32(KIND_SHIFT) != HIDDEN:
-                length = _encode(entry & _CODE, text, length)
+                length = put_character(np.uint64(entry & _CODE), text, length)
             position += size
         offsets[word + 1] = length
     return text[:length].copy(), offsets
-
-
-@nb.njit(cache=True, nogil=True)
-def _encode(code: np.uint32, text: NDArray[np.uint8], length: np.uint64) -> np.uint64:
-    """Appends one character as UTF-8; returns the new length."""
-    if code < 0x80:
-        text[length] = code
-        return length + _ONE
-    more = np.uint32(1) + np.uint32(code >= 0x800) + np.uint32(code >= 0x10000)
-    text[length] = ((np.uint32(0xFF80) >> more) & np.uint32(0xFF)) | (code >> (np.uint32(6) * more))
-    for step in range(more):
-        shift = np.uint32(6) * (more - np.uint32(1) - np.uint32(step))
-        text[length + _ONE + np.uint64(step)] = np.uint32(0x80) | ((code >> shift) & np.uint32(0x3F))
-    return length + _ONE + np.uint64(more)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -302,7 +267,7 @@ def sign_documents(
     overlaps = np.zeros(documents, np.int64)
     added = np.zeros(documents, np.int64)
     sums, counts = np.empty(lexicons, np.uint64), np.empty(lexicons, np.uint64)
-    longest = np.diff(starts).max() if documents else 0
+    longest = longest_segment(starts)
     others, spare = np.empty(longest, np.uint64), np.empty(longest, np.uint64)
     for document in range(documents):
         row = words[starts[document] : starts[document + 1]]
@@ -318,7 +283,7 @@ def sign_documents(
         overlaps[document] = counts[0]
         for lexicon in range(np.uint64(lexicons)):
             if counts[lexicon] >= least:
-                salt = ((counts[lexicon] << np.uint64(8)) | lexicon) * _MIX_B
+                salt = ((counts[lexicon] << np.uint64(8)) | lexicon) * GOLDEN
                 signatures[document, lexicon] = max(_mix(sums[lexicon] ^ salt), _ONE)
     return signatures, overlaps, added
 

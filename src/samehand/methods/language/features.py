@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.ngrams.tries import FIRST_WORD
+from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
@@ -119,7 +120,7 @@ def measure_words(words: Words, model: Model, tables: Tables) -> NDArray[np.floa
 
 def sums(values: NDArray[np.generic], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
     """The sum of the values of each text. It does not depend on the other texts, not even by rounding."""
-    found: NDArray[np.float64] = shapes.segment_sums(values.astype(np.float64), bounds)
+    found: NDArray[np.float64] = segment_sums(values.astype(np.float64), bounds)
     return found
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from samehand.base.errors import InputError, UsageError
 from samehand.kernels.ngrams import index as ngram_index
 from samehand.kernels.ngrams import tries as kernel
+from samehand.kernels.segments import segment_sums
 
 _MOST_DOUBLINGS = 4
 
@@ -86,7 +87,7 @@ class Trie:
 
     def child_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each inner node the sum of `values` (one per node) over its children."""
-        sums: NDArray[np.float64] = kernel.child_sums(self.first, values)
+        sums: NDArray[np.float64] = segment_sums(values, self.first)
         return sums
 
     def kept(self, keep: NDArray[np.bool_]) -> "Trie":
