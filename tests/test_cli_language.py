@@ -227,7 +227,8 @@ def test_a_text_is_judged_alike_alone_and_among_others(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"means": [1.0]}, {"weights": "abc"}, {"found": 3}, {"spreads": [float("nan")] * 8}]
+    "change",
+    [{"means": [1.0]}, {"weights": "abc"}, {"found": 3}, {"spreads": [float("nan")] * 8}, {"kinds": [[1], [2, 3]]}],
 )
 def test_a_reference_that_makes_no_sense(model: Path, change: dict[str, object]) -> None:
     stored = Model.open(model).metadata["natural"]
