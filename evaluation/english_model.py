@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from evaluation import language_corpora as corpora
 from evaluation.detector_training import learn
-from samehand.kernels.text.word_shapes import ENDINGS, WORD
+from samehand.kernels.text.word_shapes import WORD
 from samehand.methods.language import katz
 from samehand.methods.language.counting import Counts, count_spans
 from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
@@ -119,7 +119,7 @@ def _classes(
     classes[FIRST_WORD : FIRST_WORD + OWN_CLASSES] = np.arange(1, OWN_CLASSES + 1)
     classes[learned] = groups + OWN_CLASSES + 1
     words = model.vocabulary.words
-    votes = np.zeros((ENDINGS, LEARNED_CLASSES), np.int64)
+    votes = np.zeros((27 * 27, LEARNED_CLASSES), np.int64)  # by ending: see `word_shapes`
     numbers_votes, marks_votes = np.zeros(LEARNED_CLASSES, np.int64), np.zeros(LEARNED_CLASSES, np.int64)
     for word in learned[learned.size // 4 :].tolist():  # unknown words are like rare ones
         text = words[word]

@@ -50,22 +50,12 @@ def raw_end(
 ) -> np.uint64:
     """Where the end tag of a raw text element begins. No such element has a name of more than nine bytes."""
     position = find_byte(source, position, stop, _LESS)
-    while position < stop and not _is_end_tag(source, position, stop, name, length, classes):
+    while position < stop:
+        is_end = source[position + _ONE] == _SLASH
+        if is_end and _is_named(source, position + _TWO, stop, name, length, classes):
+            break
         position = find_byte(source, position + _ONE, stop, _LESS)
     return position
-
-
-@nb.njit(cache=True, nogil=True)
-def _is_end_tag(
-    source: NDArray[np.uint8],
-    position: np.uint64,
-    stop: np.uint64,
-    name: np.uint64,
-    length: np.uint64,
-    classes: NDArray[np.uint8],
-) -> bool:
-    is_end = bool(source[position + _ONE] == _SLASH)
-    return is_end and _is_named(source, position + _TWO, stop, name, length, classes)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -97,7 +87,8 @@ def script_end(
         byte = source[position]
         if byte == _LESS:
             dashes = _ZERO
-            if _is_end_tag(source, position, stop, _SCRIPT, _SCRIPT_BYTES, classes):
+            is_end = source[position + _ONE] == _SLASH
+            if is_end and _is_named(source, position + _TWO, stop, _SCRIPT, _SCRIPT_BYTES, classes):
                 if escape != _TWICE:
                     return position
                 escape = _ESCAPED

@@ -5,6 +5,8 @@ its lower bits, with the distance to the slot it got, are kept beside the child:
 whose it is. Zero is an empty slot. The table has room behind its end for the longest distance; no lookup reads farther.
 """
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,19 @@ _CHILD_BITS = np.uint64(32)
 _CHILD = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
 _SECOND_FACTOR = np.uint64(0xD1342543DE82EF95)
+
+
+class Index(NamedTuple):
+    """The table: its slots, the bits of a word, of a pair and of the slots, and how many words and nodes there are.
+
+    Nodes below `inner` may have children.
+    """
+
+    slots: NDArray[np.uint64]
+    bits: NDArray[np.uint64]
+    words: int
+    inner: int
+    nodes: int
 
 
 def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
@@ -38,9 +53,7 @@ def mixed_pair(pair: np.uint64, key_bits: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True)
 def find_children(
-    slots: NDArray[np.uint64],
-    bits: NDArray[np.uint64],
-    total: int,
+    index: Index,
     histories: NDArray[np.int64],
     words: NDArray[np.int64],
     children: NDArray[np.int64],
@@ -51,6 +64,7 @@ def find_children(
     The first slots of all pairs are read before any is looked at, and pairs that have to look farther do so together,
     round by round: the processor has many reads under way at once, and few branches to guess wrong.
     """
+    slots, bits, nodes = index.slots, index.bits, index.nodes
     word_bits, key_bits, rest_bits = bits[0], bits[1], bits[1] - bits[2]
     rest = (_ONE << rest_bits) - _ONE
     mixed, heads, waiting = room[0], room[1], room[2]
@@ -63,7 +77,7 @@ def find_children(
         slot, tag = heads[row], (mixed[row] & rest) << _DISTANCE_BITS
         hit = slot >> _CHILD_BITS == tag
         asked = histories[row] >= 0
-        children[row] = np.int64(slot & _CHILD) if hit & asked & (slot != 0) & (slot & _CHILD < total) else np.int64(-1)
+        children[row] = np.int64(slot & _CHILD) if hit & asked & (slot != 0) & (slot & _CHILD < nodes) else np.int64(-1)
         waiting[left] = row
         left += np.uint64(asked & (not hit) & (slot != 0))
     distance = _ONE
@@ -73,7 +87,7 @@ def find_children(
             row = waiting[place]
             slot = slots[(mixed[row] >> rest_bits) + distance]
             hit = slot >> _CHILD_BITS == ((mixed[row] & rest) << _DISTANCE_BITS) | distance
-            if hit and slot & _CHILD < total:
+            if hit and slot & _CHILD < nodes:
                 children[row] = np.int64(slot & _CHILD)
             waiting[still] = row
             still += np.uint64((not hit) & (slot != 0))

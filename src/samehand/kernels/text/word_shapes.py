@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
 
 OTHER, NUMBER, WORD = 0, 1, 2
-ENDINGS = 27 * 27
-"""Endings of words: their last two letters, a to z or none of these."""
 STEM = 5
 """Bytes by which words of one family are known: fish, fishing, fisheries."""
 
@@ -17,7 +15,10 @@ STEM = 5
 def word_shapes(
     data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int16]]:
-    """Hash, hash of the first five bytes, kind (OTHER, NUMBER, WORD) and ending of each token."""
+    """Hash, hash of the first five bytes, kind (OTHER, NUMBER, WORD) and ending of each token.
+
+    The ending is 27 x the last letter but one + the last letter, where a to z are 1 to 26 and any other byte is 0.
+    """
     hashes, stems = np.empty(starts.size, np.uint64), np.empty(starts.size, np.uint64)
     kinds = np.empty(starts.size, np.uint8)
     endings = np.empty(starts.size, np.int16)

@@ -64,14 +64,14 @@ class Trie:
         found: NDArray[np.int64] = kernel.suffix_nodes(self.words, self.first, self.levels)
         return found
 
-    def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """The table that finds children at once, and its numbers of bits: see `kernels.ngram_index`."""
+    def index(self) -> ngram_index.Index:
+        """The table that finds children at once."""
         word, pair, smallest = ngram_index.index_bits(int(self.levels[1]), self.inner, len(self))
         for slot in range(smallest, min(pair, smallest + _MOST_DOUBLINGS) + 1):
             bits = np.array([word, pair, slot], np.uint64)
             slots = np.zeros((1 << slot) + ngram_index.FARTHEST, np.uint64)
             if ngram_index.fill(self.words, self.first, int(self.levels[1]), bits, slots):
-                return slots, bits
+                return ngram_index.Index(slots, bits, int(self.levels[1]), self.inner, len(self))
         raise InputError("The n-grams of this model are not all different: make the model anew.")
 
     def sane(self) -> bool:
