@@ -1,9 +1,9 @@
 """Scores of texts under an n-gram model: many texts at once, a block of words at a time.
 
-The words of a block, <s> before each sentence and </s> behind it, are looked up level by level: the node of the n-gram
-that ends at a word is the child, by that word, of the node of the (n - 1)-gram that ends one word before. Within a
-level no lookup waits for another one, which is what makes this fast (`index.find_children`).
-Results stand in the order of the predicted words (all but <s>), sentence after sentence.
+Each sentence has <s> before it and </s> behind it. The words of a block are looked up level by level: the node of the
+n-gram that ends at a word is the child, by that word, of the node of the (n - 1)-gram that ends one word before. The
+lookups of a level do not depend on each other, which makes them fast (`index.find_children`). Results are in the order
+of the predicted words (all but <s>).
 """
 
 from typing import Any, NamedTuple
@@ -19,10 +19,10 @@ _BLOCK = 512
 
 
 class _Block(NamedTuple):
-    """The words at hand, from column 1 on. Column 0 is the last column of the block before.
+    """The current words, from column 1 on. Column 0 is the last column of the block before.
 
-    Row n - 1 of `nodes` has the node of the n-gram that ends at each word, or -1. `cursor` says what comes next
-    (sentence, place), and which column is the last.
+    Row n - 1 of `nodes` has the node of the n-gram that ends at each word, or -1. `cursor` is the next sentence, the
+    next place in it, and the last column.
     """
 
     words: NDArray[np.int64]
@@ -62,7 +62,7 @@ def _next_words(
     cursor: NDArray[np.int64],
     words: NDArray[np.int64],
 ) -> int:
-    """Fills words[1:] with what comes next; returns how many there are."""
+    """Fills words[1:] with the next words; returns how many there are."""
     sentence, place = cursor[0], cursor[1]
     filled = 0
     while sentence < sentences.size - 1 and filled < words.size - 1:
@@ -95,7 +95,7 @@ def log_probabilities(
     backoffs: NDArray[np.float32],
     lengths: NDArray[np.int8],
 ) -> NDArray[np.float32]:
-    """log10 of the probability of each word and sentence end. `lengths`, where not empty, gets the matched lengths."""
+    """log10 of the probability of each word and sentence end. `lengths`, if not empty, gets the matched lengths."""
     result = np.empty(sentences[-1] - sentences[0] + sentences.size - 1, np.float32)
     block = _first_block(sentences)
     words, nodes = block.words, block.nodes
@@ -124,10 +124,11 @@ def log_probabilities(
 
 @nb.njit(cache=True, nogil=True)
 def ngram_nodes(ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int, index: Index) -> NDArray[np.int64]:
-    """For each n-gram of length `order`: the nodes of it, of it without its first word, and of both their histories.
+    """Four nodes for each n-gram of length `order`: its own, that of its suffix (without the first word), and those of
+    the histories of both.
 
-    The n-grams are those of the sentences with one <s> before and </s> behind; for order 1 without <s>. -1 where a
-    node is not in the trie; a history with an unknown word in it counts as missing.
+    The n-grams are those of the sentences with one <s> before and </s> behind; for order 1 without <s>. A node that is
+    not in the trie is -1. So is a history with an unknown word in it.
     """
     size = 0
     for sentence in range(sentences.size - 1):
@@ -141,7 +142,7 @@ def ngram_nodes(ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int
         if filled == 0:
             return found
         for column in range(1, filled + 1):
-            # since_start: words before this one in the sentence, <s> included; since_unknown: how far back one is
+            # since_start: words before this one in the sentence, with <s>; since_unknown: distance to an unknown word
             if words[column] == START:
                 since_start, since_unknown = 0, order
                 continue
@@ -167,7 +168,7 @@ def penalties(
     peaks: NDArray[np.float32],
     unknown_last: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """S(h, w) of formula 5 for the n-grams of `ngram_nodes`, and whether their history is known (has successors)."""
+    """S(h, w) of formula 5 for the n-grams of `ngram_nodes`, and whether their history is known, with successors."""
     result = np.zeros(found.shape[1], np.float32)
     known = np.zeros(found.shape[1], np.bool_)
     for row in range(found.shape[1]):
@@ -200,7 +201,7 @@ def divergences(
     counts: NDArray[Any],
     tokens: float,
 ) -> NDArray[np.float64]:
-    """PKL of each n-gram of a trie; 0 for single words and where the last word is unknown."""
+    """PKL of each n-gram of a trie; 0 for single words and if the last word is unknown."""
     result = np.zeros(parents.size)
     for node in range(parents.size):
         history, short = parents[node], suffixes[node]

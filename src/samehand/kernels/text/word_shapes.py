@@ -1,4 +1,4 @@
-"""Tokens as the measures of a text see them: hashes, kinds and endings."""
+"""What features need of each token: hashes, kind and ending."""
 
 import numba as nb
 import numpy as np
@@ -8,7 +8,7 @@ from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
 
 OTHER, NUMBER, WORD = 0, 1, 2
 STEM = 5
-"""Bytes by which words of one family are known: fish, fishing, fisheries."""
+"""Words that share so many first bytes count as related: fish, fishing, fisheries."""
 
 
 @nb.njit(cache=True, nogil=True)
@@ -50,7 +50,7 @@ def word_shapes(
 def among(
     hashes: NDArray[np.uint64], wanted: NDArray[np.uint64], bounds: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many hashes of each text are among the sorted `wanted`, and how many of `wanted` each text has."""
+    """How many tokens of each text are in the sorted `wanted`, and how many different ones."""
     found, distinct = np.zeros(bounds.size - 1, np.int64), np.zeros(bounds.size - 1, np.int64)
     last = np.full(wanted.size, -1, np.int64)
     for text in range(bounds.size - 1 if wanted.size else 0):

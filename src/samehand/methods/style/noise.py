@@ -293,7 +293,9 @@ class _Side:
         tables = _tables_of(settings)
         kept = noise_of(content, settings)
         positions = noise.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
-        parts = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes)
+        parts = noise.hash_shingles(
+            np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
+        )
         return cls(kept, positions, parts)
 
     def source(self, start: int, length: int) -> tuple[int, int]:
