@@ -108,7 +108,8 @@ def test_the_index_finds_every_child_and_no_other(children):
     pairs = [(node, word) for node in range(-1, inner) for word in range(vocabulary)]
     found = np.empty(len(pairs), np.int64)
     nodes, asked = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
-    ngram_index.find_children(slots, bits, total, nodes, asked, found, np.empty((3, len(pairs)), np.uint64))
+    index = ngram_index.Index(slots, bits, vocabulary, inner, total)
+    ngram_index.find_children(index, nodes, asked, found, np.empty((3, len(pairs)), np.uint64))
     wanted = {(node, int(words[child - inner])): child for node in range(inner) for child in range(*first[node:][:2])}
     assert found.tolist() == [wanted.get(pair, -1) for pair in pairs]
     for node, word in pairs[vocabulary:]:

@@ -54,7 +54,7 @@ def test_rolling_hash_equals_hash_of_each_window(page: bytes, width: int) -> Non
     chosen = settings(shingle_bytes=width)
     tables = style.tables_of(chosen)
     kept = style.noise_of(page, chosen)
-    hashes = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, width)
+    hashes = noise.hash_shingles(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, width)
     assert hashes.tolist() == [reference.part_hash(part, chosen.key, 16) for part in reference.parts(kept, width)]
 
 

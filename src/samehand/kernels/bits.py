@@ -6,7 +6,7 @@ import numba as nb
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 
-# What follows is written for the compiler, whose types say nothing to whoever calls the compiled function.
+# Intrinsics run in the compiler: their arguments are types, not values.
 _intrinsic: Any = extending.intrinsic
 _types: Any = nb.types
 
@@ -23,7 +23,7 @@ def ones(_typing: Any, _bits: Any) -> Any:
 
 @_intrinsic
 def first_bit(_typing: Any, _bits: Any) -> Any:
-    """The place of the lowest bit that is set; 64 if none is."""
+    """The position of the lowest bit that is set; 64 if none is."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))

@@ -10,7 +10,7 @@ _REPLACEMENT = np.uint64(0xFFFD)
 
 @nb.njit(cache=True, nogil=True)
 def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """Code point and length of the character that begins with a byte >= 0x80; (0, 1) where that is not UTF-8."""
+    """Code point and length of the character that begins with a byte >= 0x80; (0, 1) if it is not valid UTF-8."""
     lead = np.uint32(data[position])
     length = np.uint64(2) + np.uint64(lead >= 0xE0) + np.uint64(lead >= 0xF0)
     if lead < 0xC2 or lead > 0xF4 or position + length > end:
@@ -29,7 +29,7 @@ def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64)
 
 @nb.njit(cache=True, nogil=True)
 def put_character(value: np.uint64, out: NDArray[np.uint8], length: np.uint64) -> np.uint64:
-    """Writes a code point as UTF-8, U+FFFD for one that no text may hold; the new length."""
+    """Writes a code point as UTF-8, or U+FFFD for one that is not allowed in text; returns the new length."""
     if value == np.uint64(0) or value > np.uint64(0x10FFFF) or np.uint64(0xD800) <= value <= np.uint64(0xDFFF):
         value = _REPLACEMENT
     if value < np.uint64(0x80):

@@ -111,7 +111,7 @@ class _Side:
         tables = tables_of(settings)
         kept = noise_of(content, settings)
         positions = kernel.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
-        shingles = kernel.hash_parts(
+        shingles = kernel.hash_shingles(
             np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
         )
         return cls(kept, positions if places is None else places[positions], shingles)
