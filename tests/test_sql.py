@@ -36,7 +36,8 @@ def test_every_table_can_be_asked(run: samehand.Run) -> None:
 
 def test_answers_are_plain(run: samehand.Run) -> None:
     found = run.sql(
-        "select sum(pages) as pages, 1 as a, 2 as a, 3 as a_2, sum(1000000000000000000000000000000::hugeint) as huge from style_clusters"
+        "select sum(pages) as pages, 1 as a, 2 as a, 3 as a_2, sum(1000000000000000000000000000000::hugeint) as huge "
+        "from style_clusters"
     )
     assert found.columns == ["pages", "a", "a_2", "a_2_2", "huge"]
     assert found["pages"] == [sum(run.clusters()["pages"])]
