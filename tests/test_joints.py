@@ -19,7 +19,7 @@ from runs import CountingEngine, copy_of, tables
 from samehand.answers.lexicons import learn_lexicon
 from samehand.answers.pages import page_of
 from samehand.base import settings as settings_module
-from samehand.base.errors import InputError, RunBusyError
+from samehand.base.errors import InputError, RunBusyError, UsageError
 from samehand.base.settings import Settings
 from samehand.store.folder import RunFolder
 from samehand.store.tables import NAMESERVERS, TABLES
@@ -348,3 +348,11 @@ def test_a_column_name_has_one_type_and_one_meaning() -> None:
     assert not {"cluster_id", "family_id", "group_id", "domains", "family", "fake", "equality"} & set(types)
     answers = {column.name for table in TABLES if table != NAMESERVERS for column in table.columns}
     assert "domain" not in answers
+
+
+def test_a_run_folder_inside_its_input_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "crawl" / "site.test").mkdir(parents=True)
+    (tmp_path / "crawl" / "site.test" / "index.html").write_text("<html><p>(a), [b]; {c}</p>")
+    with pytest.raises(UsageError, match="lies inside the input"):
+        samehand.scan(tmp_path / "crawl", tmp_path / "crawl" / "run")
+    assert not (tmp_path / "crawl" / "run").exists()
