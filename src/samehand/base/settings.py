@@ -67,9 +67,7 @@ def _with_known_names(cls: type["Settings"]) -> type["Settings"]:
 @_with_known_names
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a scan does and how: one field per setting, given by name.
-
-    docs/settings.md lists all settings with their defaults. A run keeps its settings.
+    """What a scan does and how: one field per setting, given by name. docs/settings.md lists them with their defaults.
 
     Raises:
         SettingsError: There is no such setting, or it cannot have that value.
@@ -77,10 +75,6 @@ class Settings:
     Example:
         >>> samehand.Settings(cluster_threshold=0.7).cluster_threshold
         0.7
-        >>> samehand.Settings(clusterthreshold=0.7)
-        Traceback (most recent call last):
-            ...
-        samehand.base.errors.SettingsError: There is no setting 'clusterthreshold': did you mean cluster_threshold?
     """
 
     profile: str = _setting(
