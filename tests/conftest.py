@@ -12,7 +12,6 @@ from hypothesis import settings as hypothesis_settings
 import samehand
 from samehand.cli.demo import DemoFiles, write_demo
 from samehand.cli.main import main
-from samehand.methods.registry import SIGNALS
 
 hypothesis_settings.register_profile(
     "samehand", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -29,7 +28,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> DemoFiles:
 @pytest.fixture(scope="session")
 def demo_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
     """The demo crawl, scanned by one worker with all methods. Nobody may change it: take `copy_of` it to write."""
-    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("run") / "run", workers=1, signals=tuple(SIGNALS))
+    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("run") / "run", workers=1, signals="all")
 
 
 @pytest.fixture(scope="session")
