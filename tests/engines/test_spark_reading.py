@@ -15,11 +15,13 @@ from samehand.base.errors import RunWriteError, SamehandError, UsageError
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
 from samehand.engine.local import LocalEngine
+from samehand.engine.progress import Progress
 from samehand.engine.spark import SparkEngine, connect
 from samehand.engine.spark.remote import remote_inputs
-from samehand.engine.tasks import PAGES, Progress, Task, TaskOutcome
+from samehand.engine.tasks import READ, Task, TaskOutcome
 from samehand.sources import Unit, find_sources, plan_units
 from samehand.store.folder import RunFolder
+from samehand.store.tables import PAGES
 
 SETTINGS = Settings(split_bytes=200_000)
 TABLES = ("pages", "rejects", "style/fingerprints")
@@ -27,7 +29,7 @@ NAMES = {"pages": ["source_path", "warc_filename"], "rejects": ["source_path"]}
 
 
 def tasks_of(units: Sequence[Unit]) -> list[Task]:
-    return [Task(unit, (PAGES, "style")) for unit in units]
+    return [Task(unit, (READ, "style")) for unit in units]
 
 
 def folder_in(path: Path) -> RunFolder:
@@ -45,9 +47,9 @@ def parts(folder: RunFolder) -> dict[str, bytes]:
     return {str(path.relative_to(folder.path)): path.read_bytes() for path in files}
 
 
-def facts(outcomes: Sequence[TaskOutcome]) -> list[dict[str, Any] | None]:
+def records(outcomes: Sequence[TaskOutcome]) -> list[dict[str, Any] | None]:
     """What the outcomes say, apart from how long it took."""
-    return [outcome.facts and {**outcome.facts, "seconds": 0} for outcome in outcomes]
+    return [outcome.record and {**outcome.record, "seconds": 0} for outcome in outcomes]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,7 @@ def test_parts_and_outcomes_are_those_of_the_local_engine(spark, units, local, t
     folder = folder_in(tmp_path / "run")
     outcomes = read(SparkEngine(spark), folder, tasks_of(units), told.append)
     assert len(units) > 3
-    assert facts(outcomes) == facts(local[1])
+    assert records(outcomes) == records(local[1])
     assert parts(folder) == parts(local[0])
     assert sorted(progress.unit for progress in told) == [unit.number for unit in units]
     assert not list(folder.path.rglob("*.writing"))
@@ -86,7 +88,7 @@ def test_one_executor_killed_in_the_middle(spark, units, local, tmp_path, monkey
     outcomes = read(SparkEngine(spark), folder, tasks_of(copies), kill_once)
     assert len(killed) == 1
     assert killed[0] not in executors_of(spark)
-    assert facts(outcomes)[: len(units)] == facts(local[1])
+    assert records(outcomes)[: len(units)] == records(local[1])
     written, expected = parts(folder), parts(local[0])
     assert {name: written[name] for name in expected} == expected
     assert len(written) == 5 * len(expected)
@@ -98,9 +100,9 @@ def test_a_source_that_vanished_is_counted_as_by_the_local_engine(spark, demo, t
     (tmp_path / "gone.warc.gz").unlink()
     here, there = folder_in(tmp_path / "local"), folder_in(tmp_path / "spark")
     outcomes = read(SparkEngine(spark), there, tasks_of(gone))
-    assert facts(outcomes) == facts(read(LocalEngine(1), here, tasks_of(gone)))
-    assert outcomes[0].facts is not None
-    assert outcomes[0].facts["reasons"] == {"unreadable_file": 1}
+    assert records(outcomes) == records(read(LocalEngine(1), here, tasks_of(gone)))
+    assert outcomes[0].record is not None
+    assert outcomes[0].record["rejected"] == {"unreadable_file": 1}
     assert parts(there) == parts(here)
 
 
@@ -109,9 +111,9 @@ def test_a_unit_that_no_worker_survives_fails_alone(spark, units, local, tmp_pat
     poison = dataclasses.replace(units[0], number=50, source=dataclasses.replace(units[0].source, kind="poison"))
     folder = folder_in(tmp_path / "run")
     *outcomes, failed = read(SparkEngine(spark), folder, tasks_of([*units, poison]))
-    assert facts(outcomes) == facts(local[1])
+    assert records(outcomes) == records(local[1])
     assert parts(folder) == parts(local[0])
-    assert failed.facts is None
+    assert failed.record is None
     assert "poison" in failed.failure
 
 
@@ -145,12 +147,12 @@ def test_inputs_on_any_file_system(spark, spark_folder, place, demo, units, loca
     assert [reject.reason for reject in rejects] == ["unknown_format"]
     folder = folder_in(tmp_path / "run")
     outcomes = read(SparkEngine(spark), folder, tasks_of(remote))
-    assert [outcome.facts and outcome.facts["unit"] for outcome in outcomes] == [unit.as_dict() for unit in remote]
+    assert [outcome.record and outcome.record["unit"] for outcome in outcomes] == [unit.as_dict() for unit in remote]
     for table in TABLES:
         assert without_names(folder, table).equals(without_names(local[0], table))
-    names = pq.read_table(folder.part_path("pages", 0), columns=["source_path"]).column(0).unique().to_pylist()
+    names = pq.read_table(folder.part_path(PAGES, 0), columns=["source_path"]).column(0).unique().to_pylist()
     assert names == [sources[0].name]
-    assert folder.marker("pages-000000") == outcomes[0].facts
+    assert folder.done.get("pages-000000") == outcomes[0].record
 
 
 def test_a_path_that_is_not_there_is_a_mistake_of_usage(spark, tmp_path) -> None:

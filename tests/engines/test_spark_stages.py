@@ -5,20 +5,28 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from engines.fingerprints import planted, write_run
+from engines.planted import planted, write_run
 from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
 from samehand.engine.spark import stages
+from samehand.engine.spark.common import Common, __version__
+from samehand.engine.spark.kinds import KINDS
 from samehand.grouping.edges import cut, spanning_forest
 from samehand.grouping.forest import find_forest, join_equal
 from samehand.grouping.probes import Buckets
-from samehand.methods.style.clusters import group_rows
-from samehand.methods.style.sketches import check_rule, probe_plan, searched
+from samehand.methods.replica.groups import find_replicas, signature_buckets
+from samehand.methods.replica.signatures import Signed
+from samehand.methods.style.clusters import cluster_figures, group_rows
+from samehand.methods.style.sketches import probe_plan, searched
+from samehand.store.folder import RunFolder
+from samehand.store.tables import REPLICA_GROUPS, REPLICA_SIGNATURES
 
 PRESETS = {"default": Settings(), "paper": Settings.preset("paper")}
 
@@ -32,43 +40,61 @@ def whole(batches: Iterator[pa.RecordBatch]) -> pa.Table:
 
 
 class Case:
-    """A run and all that grouping finds in it at once."""
+    """The pages of a run as they are read, and what the search finds among all of them at once."""
 
-    def __init__(self, folder, settings: Settings) -> None:
-        self.common, self.settings = stages.Common.of(folder, settings), settings
-        units = tuple(int(path.stem[5:]) for path in folder.part_paths("style/fingerprints"))
-        places = pa.record_batch({"id": pa.array(range(len(units)))})
-        self.read = whole(stages.read_parts(self.common, units, iter([places])))
-        with searched(folder, settings, probe_plan(settings)) as (self.sketches, buckets):
-            self.columns = np.stack(list(buckets.columns))
-            self.identity = np.array(buckets.identity)
-            kept = Buckets(list(self.columns), self.identity)
-            self.forest, self.counts = find_forest(self.sketches, kept, rule=check_rule(settings), threads=1)
-        self.joined, self.is_alone = join_equal(self.sketches, self.identity, settings.family_threshold)
-        self.grouped = group_rows(self.sketches, self.sketches.page_ids, self.forest, settings)
-        self.loose = self.sketches.page_ids[cut(self.forest, len(self.sketches), 0.0)]
-        self.tight = self.sketches.page_ids[cut(self.forest, len(self.sketches), settings.cluster_threshold)]
+    def __init__(self, name: str, folder: RunFolder, settings: Settings) -> None:
+        self.name, self.common, self.settings = name, Common.of(folder, settings), settings
+        parts = tuple(zip(folder.page_ids.units.tolist(), folder.page_ids.starts.tolist(), strict=False))
+        places = pa.record_batch({"id": pa.array(range(len(parts)))})
+        self.read = whole(stages.read_pages(self.common, name, parts, iter([places]))).sort_by("page_id")
+        self.page_ids = folder.page_ids.ids()
+        self.things, buckets = self.search(folder)
+        self.columns, self.identity = np.stack(list(buckets.columns)), np.array(buckets.identity)
+        kept = Buckets(list(self.columns), self.identity)
+        rule = KINDS[name].rule(settings)
+        self.forest, self.counts = find_forest(self.things, kept, rule=rule, threads=1)
+        self.joined, self.is_alone = join_equal(self.things, self.identity, rule.edge_threshold)
 
-    def rows(self, components: NDArray[np.int64], least: float) -> pa.Table:
+    def search(self, folder: RunFolder):
+        """What is searched, and its buckets, as the local engine has them."""
+        if self.name == "style":
+            with searched(folder, self.settings, probe_plan(self.settings)) as (sketches, buckets):
+                return sketches, Buckets(list(buckets.columns), np.array(buckets.identity))
+        self.signed = Signed.of(folder.read(REPLICA_SIGNATURES))
+        return self.signed.sets, signature_buckets(self.signed)
+
+    def rows(self, components: NDArray[np.int64], least: float, **labels: NDArray[np.int64]) -> pa.Table:
         """Pages and the forest's edges that reach `least`, by component."""
-        words = self.read.sort_by("page_id").select(["comparable", "filled", "words"])
-        pages = pa.table({"component": components, "is_edge": np.zeros(len(components), bool)})
-        pages = pages.append_column("left", pa.array(self.sketches.page_ids)).append_column("label", [self.tight])
-        for name in words.column_names:
-            pages = pages.append_column(name, words.column(name))
+        pages = self.read.append_column("component", [components])
+        for name, values in labels.items():
+            pages = pages.append_column(name, [values])
         forest = self.forest.above(least)
-        left, right = self.sketches.page_ids[forest.pairs].T
-        ends = {"component": components[forest.pairs[:, 0]], "is_edge": np.ones(len(forest), bool)}
-        edges = pa.table({**ends, "left": left, "right": right, "similarity": forest.similarities})
-        both = pa.concat_tables([edges, pages], promote_options="default")
-        return both.take(np.random.default_rng(2).permutation(len(both))).sort_by("component")
+        left, right = self.page_ids[forest.pairs].T
+        edges = {"left": left, "right": right, "similarity": forest.similarities}
+        found = pa.table({"component": components[forest.pairs[:, 0]], **edges})
+        return pa.concat_tables([pages, found], promote_options="default").sort_by("component")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> RunFolder:
+    values = planted(2, crowd=300, worm=30)
+    return write_run(tmp_path_factory.mktemp("stages") / "run", values, (len(values) // 2,))
+
+
+@pytest.fixture(scope="module", params=[("style", "default"), ("style", "paper"), ("replica", "default")], ids="-".join)
+def case(request, folder: RunFolder) -> Case:
+    name, preset = request.param
+    return Case(name, folder, PRESETS[preset])
 
 
 @pytest.fixture(scope="module", params=list(PRESETS))
-def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    values = planted(9, crowd=150, worm=20)
-    folder = write_run(tmp_path_factory.mktemp("stages") / "run", np.array_split(values, 2))
-    return Case(folder, PRESETS[request.param])
+def style(request, folder: RunFolder) -> Case:
+    """Style, with the groups that it finds."""
+    case = Case("style", folder, PRESETS[request.param])
+    case.grouped = group_rows(case.things, case.page_ids, case.forest, case.settings)
+    case.loose = case.page_ids[cut(case.forest, len(case.page_ids), 0.0)]
+    case.tight = case.page_ids[cut(case.forest, len(case.page_ids), case.settings.cluster_threshold)]
+    return case
 
 
 @pytest.fixture(params=[1, 50, 1 << 20])
@@ -80,17 +106,14 @@ def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 @pytest.mark.parametrize("batch", [1, 7, 5000])
 def test_twins(case: Case, batch: int) -> None:
-    met = case.read.sort_by([("identity", "ascending"), ("page_id", "ascending")])
-    pages = whole(stages.join_twins(case.common, cut_up(met, batch))).sort_by("page_id")
-    assert pages.column("page_id").to_numpy().tolist() == case.sketches.page_ids.tolist()
-    assert (pages.column("twin_of").to_numpy() == -1).tolist() == case.is_alone.tolist()
-    found = pages.filter(pa.compute.is_valid(pages.column("similarity")))
-    expected = {
-        int(right): (int(left), float(similarity))
-        for (left, right), similarity in zip(
-            case.sketches.page_ids[case.joined.pairs], case.joined.similarities, strict=True
-        )
-    }
+    assert case.read.column("page_id").to_pylist() == case.page_ids.tolist()
+    met = case.read.filter(pc.is_valid(case.read.column("identity")))
+    met = met.sort_by([("identity", "ascending"), ("page_id", "ascending")])
+    twins = whole(stages.join_twins(case.common, case.name, cut_up(met, batch))).sort_by("page_id")
+    assert twins.column("page_id").to_pylist() == case.page_ids[~case.is_alone].tolist()
+    found = twins.filter(pc.is_valid(twins.column("similarity")))
+    ends, similarities = case.page_ids[case.joined.pairs].tolist(), case.joined.similarities.tolist()
+    expected = {right: (left, found) for (left, right), found in zip(ends, similarities, strict=True)}
     pairs = zip(found.column("twin_of").to_pylist(), found.column("similarity").to_pylist(), strict=True)
     assert dict(zip(found.column("page_id").to_pylist(), pairs, strict=True)) == expected
     assert len(expected) == case.counts.equal > 0
@@ -98,24 +121,24 @@ def test_twins(case: Case, batch: int) -> None:
 
 def entries(case: Case) -> pa.Table:
     """All pages that are searched for, by probe and bucket."""
-    chosen = np.flatnonzero(case.is_alone & case.sketches.comparable)
-    probes = np.repeat(np.arange(len(case.columns), dtype=np.int32), len(chosen))
-    table = pa.table({"probe": probes, "bucket": case.columns[:, chosen].view(np.int32).ravel()})
-    rows = np.tile(chosen, len(case.columns))
-    read = case.read.sort_by("page_id")
-    for name in ("page_id", "filled", "words"):
-        table = table.append_column(name, read.column(name).take(pa.array(rows)))
-    table = table.filter(pa.compute.field("bucket") != stages.EMPTY_BUCKET)
+    alone = case.read.filter(pa.array(case.is_alone))
+    buckets = alone.column("buckets").combine_chunks()
+    rows = pc.list_parent_indices(buckets).to_numpy()
+    count = len(case.columns)
+    table = alone.drop_columns(["buckets", "identity"]).take(pa.array(rows))
+    table = table.append_column("probe", pa.array(np.tile(np.arange(count, dtype=np.int32), len(alone))))
+    table = table.append_column("bucket", buckets.flatten())
+    table = table.filter(pc.is_valid(table.column("bucket")))
     return table.sort_by([(name, "ascending") for name in ("probe", "bucket", "page_id")])
 
 
 def test_buckets(case: Case, chunk: int) -> None:
-    checked = whole(stages.check_met(case.common, cut_up(entries(case), 61)))
-    edges = checked.filter(pa.compute.is_null(checked.column("counts")))
+    checked = whole(stages.check_met(case.common, case.name, cut_up(entries(case), 61)))
+    edges = checked.filter(pc.is_null(checked.column("counts")))
     ids, found = stages.numbered(*(edges.column(name).to_numpy() for name in ("left", "right", "similarity")))
-    rows = np.searchsorted(case.sketches.page_ids, ids).astype(np.int32)
+    rows = np.searchsorted(case.page_ids, ids).astype(np.int32)
     found = type(found).of(rows[found.pairs[:, 0]], rows[found.pairs[:, 1]], found.similarities)
-    forest = spanning_forest([case.joined, found], len(case.sketches))
+    forest = spanning_forest([case.joined, found], len(case.page_ids))
     assert np.array_equal(forest.packed, case.forest.packed)
     assert np.array_equal(forest.similarities, case.forest.similarities)
     counts = checked.column("counts")[-1].as_py()
@@ -124,34 +147,86 @@ def test_buckets(case: Case, chunk: int) -> None:
     assert wanted.large_buckets > 0
 
 
-def test_forests(case: Case, chunk: int) -> None:
-    left, right = case.sketches.page_ids[case.forest.pairs].T
-    extra = {"left": left, "right": right, "similarity": case.forest.similarities}
-    edges = pa.table({"component": case.loose[case.forest.pairs[:, 0]], **extra})
+def test_forests(style: Case, chunk: int) -> None:
+    left, right = style.page_ids[style.forest.pairs].T
+    extra = {"left": left, "right": right, "similarity": style.forest.similarities}
+    edges = pa.table({"component": style.loose[style.forest.pairs[:, 0]], **extra})
     twice = pa.concat_tables([edges, edges]).sort_by("component")
-    found = whole(stages.make_forests(cut_up(twice, 13)))
+    found = whole(stages.make_forests(style.common, cut_up(twice, 13)))
     order = [(name, "ascending") for name in ("left", "right")]
     assert found.sort_by(order).equals(edges.sort_by(order))
 
 
-def test_clusters(case: Case, chunk: int) -> None:
-    found = whole(stages.find_clusters(case.common, cut_up(case.rows(case.tight, case.settings.cluster_threshold), 17)))
-    found = found.sort_by("page_id")
-    grouped, page_ids = case.grouped, case.sketches.page_ids
+def test_clusters(style: Case, chunk: int) -> None:
+    rows = style.rows(style.tight, style.settings.cluster_threshold)
+    found = whole(stages.find_clusters(style.common, cut_up(rows, 17))).sort_by("page_id")
+    grouped, page_ids = style.grouped, style.page_ids
+    groups = grouped.clusters
     similarities = np.ones(len(page_ids), np.float32)
-    similarities[grouped.clusters.members] = grouped.clusters.similarities
+    similarities[groups.members] = groups.similarities
     assert found.column("label").to_pylist() == page_ids[grouped.labels].tolist()
     assert found.column("similarity").to_pylist() == similarities.tolist()
-    centres = found.filter(found.column("is_centre")).column("page_id").to_pylist()
-    assert centres == sorted(page_ids[grouped.clusters.medoids].tolist())
+    centres = found.filter(pc.is_valid(found.column("pages")))
+    order = np.argsort(groups.medoids)
+    assert centres.column("page_id").to_pylist() == page_ids[groups.medoids[order]].tolist()
+    for name, figures in cluster_figures(groups, grouped.labels, grouped.forest).items():
+        assert centres.column(name).to_pylist() == figures[order].tolist()
 
 
-def test_families(case: Case, chunk: int) -> None:
-    rows = case.rows(case.loose, 0.0)
-    found = whole(stages.find_families(case.common, cut_up(rows, 17))).sort_by("page_id")
-    in_forest = np.unique(case.forest.pairs)
-    assert found.column("page_id").to_pylist() == case.sketches.page_ids[in_forest].tolist()
-    assert found.column("family").to_pylist() == case.sketches.page_ids[case.grouped.families[in_forest]].tolist()
+def test_families(style: Case, chunk: int) -> None:
+    rows = style.rows(style.loose, 0.0, label=style.tight)
+    found = whole(stages.find_families(style.common, cut_up(rows, 17))).sort_by("page_id")
+    in_forest = np.unique(style.forest.pairs)
+    assert found.column("page_id").to_pylist() == style.page_ids[in_forest].tolist()
+    assert found.column("family").to_pylist() == style.page_ids[style.grouped.families[in_forest]].tolist()
+
+
+def test_documents(folder: RunFolder, chunk: int) -> None:
+    case = Case("replica", folder, Settings())
+    settings = case.settings
+    components = case.page_ids[cut(case.forest, len(case.page_ids), 0.0)]
+    found = whole(stages.find_documents(case.common, cut_up(case.rows(components, 0.0), 17)))
+    rule = KINDS["replica"].rule(settings)
+    wanted = find_replicas(case.page_ids, case.signed, rule=rule, weakest=settings.replica_min_centre_cosine, threads=1)
+    order = [("replica_group_id", "ascending"), ("page_id", "ascending")]
+    assert found.select(wanted.members.column_names).sort_by(order).equals(wanted.members)
+    centres = found.filter(pc.is_valid(found.column("documents"))).sort_by("replica_group_id")
+    assert centres.column("page_id").to_pylist() == wanted.groups.column("centre_page_id").to_pylist()
+    for name in ("documents", "weakest_cosine", "mean_cosine"):
+        assert centres.column(name).to_pylist() == wanted.groups.column(name).to_pylist()
+
+
+def test_a_table_is_written_in_the_order_of_its_parts_and_ranked(folder: RunFolder, chunk: int, tmp_path) -> None:
+    page_ids = folder.page_ids.ids()[:90]
+    rows = pa.table(
+        {
+            "replica_group_id": page_ids,
+            "documents": np.arange(90)[::-1],
+            "hosts": np.arange(90),
+            "sites": np.arange(90),
+            "weakest_cosine": np.ones(90, np.float32),
+            "mean_cosine": np.ones(90, np.float32),
+            "centre_page_id": page_ids,
+            "centre_url": [f"http://a.com/{row}" for row in range(90)],
+        }
+    )
+    for part, name in enumerate(("part-00000-x", "part-99999-x", "part-100000-x")):
+        pq.write_table(rows.slice(30 * part, 30), tmp_path / f"{name}.parquet")
+    one = iter([pa.record_batch({"id": [0]})])
+    (answer,) = stages.write_table(Common.of(folder, Settings()), REPLICA_GROUPS.name, str(tmp_path), one)
+    assert json.loads(answer.column(0)[0].as_py()) == ["done", {"rows": 90}]
+    found = folder.read(REPLICA_GROUPS)
+    assert found.select(rows.column_names).equals(rows.cast(found.select(rows.column_names).schema))
+    assert found.column("group_number").to_pylist() == list(range(1, 91))
+
+
+def test_a_method_that_fails_says_its_sentence(tmp_path) -> None:
+    common = Common.of(RunFolder(tmp_path), Settings())
+    one = iter([pa.record_batch({"id": [0]})])
+    (answer,) = stages.group_whole(common, "classes", one)
+    ended, sentence = json.loads(answer.column(0)[0].as_py())
+    assert ended == "failed"
+    assert "run the same command again" in sentence
 
 
 @given(st.lists(st.integers(1, 9), max_size=20), st.integers(1, 12), st.integers(1, 12))
@@ -166,10 +241,18 @@ def test_groups_stay_whole(sizes: list[int], batch: int, chunk: int) -> None:
     assert starts == [0, *np.cumsum(sizes).tolist()][: len(sizes)]
 
 
+def test_a_component_that_is_too_large_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "CHUNK_ROWS", 4)
+    monkeypatch.setattr(stages, "MOST_ROWS", 9)
+    rows = pa.table({"key": np.zeros(40, np.int64)})
+    with pytest.raises(SamehandError, match="hang together"):
+        list(stages.whole_groups(cut_up(rows, 3), ["key"]))
+
+
 def test_an_executor_that_is_not_fit_says_so(tmp_path) -> None:
-    fit = stages.Common(str(tmp_path), json.dumps(Settings().as_dict()), stages.__version__)
+    fit = Common(str(tmp_path), json.dumps(Settings().as_dict()), __version__)
     assert fit.unpacked()[1] == Settings()
     with pytest.raises(RunWriteError, match="share"):
-        stages.Common(str(tmp_path / "nowhere"), fit.settings, fit.version).unpacked()
+        Common(str(tmp_path / "nowhere"), fit.settings, fit.version).unpacked()
     with pytest.raises(SamehandError, match="install one"):
-        stages.Common(fit.folder, fit.settings, "0.0").unpacked()
+        Common(fit.folder, fit.settings, "0.0").unpacked()

@@ -396,7 +396,7 @@ FILES = {
     "done": "What is done: a record for each part and each method, with the digest of what it was made from.",
     "stdin": "Standard input, if the run was made from it.",
     "style/sketches": "Fingerprints cut to 8 bits a dimension, as arrays that are mapped; made anew if lost.",
-    "style/spark": "Scratch files of grouping on Spark; removed at the end.",
+    "spark": "Scratch files of grouping on Spark; removed at the end.",
     "replica/lexicon.parquet": "The lexicon of the near replicas.",
     "language/model.lm": "The language model.",
     "language/model.detector": "The detector that belongs to the model.",
@@ -406,7 +406,7 @@ FILES = {
 """Everything else in the run folder."""
 SKETCHES, SPARK_SCRATCH, LEXICON, MODEL, DETECTOR = (
     "style/sketches",
-    "style/spark",
+    "spark",
     "replica/lexicon.parquet",
     "language/model.lm",
     "language/model.detector",

@@ -13,10 +13,12 @@ from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
 from samehand.engine.engine import Plan, plan_inputs
 from samehand.engine.progress import OnProgress
-from samehand.engine.spark.grouping import group_on_spark
+from samehand.engine.spark.grouping import Steps, grouping
 from samehand.engine.spark.reading import read_tasks
 from samehand.engine.spark.remote import is_remote, remote_inputs
+from samehand.engine.spark.replica import group_replicas
 from samehand.engine.spark.session import connect
+from samehand.engine.spark.style import group_style
 from samehand.engine.tasks import Task, TaskOutcome
 from samehand.methods.method import Counts, Method
 from samehand.store.folder import RunFolder
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["SparkEngine", "connect"]
+
+_SHUFFLED = {"style": group_style, "replica": group_replicas}
+"""Methods that one task would not get done. Any other method is grouped whole, by its own `group`."""
 
 
 class SparkEngine:
@@ -59,7 +64,6 @@ class SparkEngine:
         return read_tasks(self.session, folder, tasks, settings=settings, on_progress=on_progress)
 
     def group(self, method: Method, folder: RunFolder, settings: Settings, on_progress: OnProgress) -> Counts:
-        """Groups style by shuffles, a component at a time; the other methods in the driver."""
-        if method.name == "style":
-            return group_on_spark(self.session, folder, settings=settings, on_progress=on_progress)
-        return method.group(folder, settings, threads=1, on_progress=lambda done, total: None)
+        """Groups in the executors: by shuffles, a component at a time, or the whole method in one task."""
+        with grouping(self.session, method, folder, settings, on_progress) as steps:
+            return _SHUFFLED.get(method.name, Steps.whole)(steps)

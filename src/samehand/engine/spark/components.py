@@ -48,18 +48,18 @@ def components_and_rounds(edges: "DataFrame", *, scratch: Path) -> tuple["DataFr
 
     given = edges.select(sql.col("left").cast("long"), sql.col("right").cast("long"))
     ends = given.select(sql.explode(sql.array("left", "right")).alias("node"))
-    nodes = stored(ends.distinct(), scratch / "nodes", "node long")
+    nodes = stored(ends.distinct(), scratch / "nodes")
     # Loops say nothing about who hangs together, and there are two ways to say the same edge.
     downward = given.select(sql.greatest("left", "right").alias("node"), sql.least("left", "right").alias("to"))
-    links = stored(downward.where("node > to").mapInArrow(make_stars, LINK), scratch / "links", LINK)
+    links = stored(downward.where("node > to").mapInArrow(make_stars, LINK), scratch / "links")
     few = links.coalesce(1).mapInArrow(make_stars, LINK) if links.count() <= FEW_LINKS else links.distinct()
-    links = stored(few, scratch / "round-0", LINK)
+    links = stored(few, scratch / "round-0")
     for finished in range(MOST_ROUNDS):
         if _are_stars(links):
             found = nodes.join(links, "node", "left")
             return found.select("node", sql.coalesce("to", "node").alias("component")), finished
         later = _small_star(_large_star(links))
-        links = stored(later, scratch / f"round-{finished + 1}", LINK)
+        links = stored(later, scratch / f"round-{finished + 1}")
         shutil.rmtree(scratch / f"round-{finished}", ignore_errors=True)
     raise SamehandError(f"Components were not found in {MOST_ROUNDS} rounds: please report this graph.")
 
@@ -98,11 +98,11 @@ def _are_stars(links: "DataFrame") -> bool:
     return counted.where("hangs > 1 or (hangs > 0 and `max(holds)` > 0)").isEmpty()
 
 
-def stored(rows: "DataFrame", place: Path, schema: str) -> "DataFrame":
+def stored(rows: "DataFrame", place: Path) -> "DataFrame":
     """Rows written and read back. A plain path would mean the cluster's own file system, so the scheme is said."""
     where = place.absolute().as_uri()
     rows.write.mode("overwrite").parquet(where)
-    return rows.sparkSession.read.schema(schema).parquet(where)
+    return rows.sparkSession.read.schema(rows.schema).parquet(where)
 
 
 def make_stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

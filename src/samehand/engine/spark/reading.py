@@ -9,19 +9,17 @@ import dataclasses
 import functools
 import json
 import os
-import socket
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-import samehand
 from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
 from samehand.engine.progress import OnProgress, silent
+from samehand.engine.spark.common import Common
 from samehand.engine.spark.remote import (
     ANSWER,
     answers_of,
@@ -104,8 +102,7 @@ class _Jobs:
     def __init__(self, session: "SparkSession", folder: RunFolder, *, settings: Settings) -> None:
         self._session = session
         self._folder = folder
-        # What all tasks share: beside this text, nothing of ours but the names of functions goes to the executors.
-        self._common = json.dumps([os.path.abspath(folder.path), settings.as_dict(), samehand.__version__])
+        self._common = Common.of(folder, settings)
         self._group = f"samehand-{uuid.uuid4().hex}"
         self._threads = ThreadPoolExecutor(min(64, 2 * session.sparkContext.defaultParallelism))
         self._errors = spark_errors()
@@ -183,22 +180,21 @@ def _request(task: Task) -> str:
 # What follows runs in the executors.
 
 
-def _serve(common: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _serve(common: Common, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Requests, with or without the file they are about, to answers."""
     for batch in batches:
         for row in range(batch.num_rows):
             with spooled(batch, row) if "content" in batch.schema.names else contextlib.nullcontext() as path:
                 for request in batch.column("requests")[row].as_py():
-                    yield batch_of(_answer(json.loads(common), json.loads(request), path))
+                    task = dataclasses.replace(Task.from_dict(json.loads(request)), fetched=path)
+                    yield batch_of((task.unit.number, *_attempt(common, task)))
 
 
-def _answer(common: tuple[str, dict[str, Any], str], request: dict[str, Any], fetched: str | None) -> tuple[Any, ...]:
-    """Does one task. Returns its unit, and how it ended as `attempt` says it."""
-    path, settings, version = common
-    folder, task = RunFolder(Path(path)), dataclasses.replace(Task.from_dict(request), fetched=fetched)
-    number = task.unit.number
-    if version != samehand.__version__:
-        return number, "unfit", f"An executor has samehand {samehand.__version__}, not {version}: install one."
-    if not folder.path.is_dir():
-        return number, "cannot_write", not_shared(folder.path, socket.gethostname())
-    return number, *attempt(folder, task, Settings.from_dict(settings), silent)
+def _attempt(common: Common, task: Task) -> tuple[str, dict[str, Any] | str]:
+    """Does one task, and says how it ended as `attempt` does, or that this executor cannot do any."""
+    try:
+        return attempt(common.unpacked()[0], task, common.unpacked()[1], silent)
+    except RunWriteError as error:
+        return "cannot_write", str(error)
+    except SamehandError as error:
+        return "unfit", str(error)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.grouping.comparable import Comparable
 from samehand.grouping.cuts import split_chains
 from samehand.grouping.edges import Edges, cut, in_groups
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
@@ -74,13 +75,25 @@ def find_replicas(
     `rule.leader_threshold` is the cosine that makes two candidates near replicas. `weakest` is the least cosine of a
     member to the medoid of its group.
     """
-    keys = signed.keys()
     forest, counts = find_forest(signed.sets, signature_buckets(signed), rule=rule, threads=threads)
-    labels = cut(forest, len(keys), rule.leader_threshold)
-    labels = split_chains(signed.sets, forest, labels, threshold=rule.leader_threshold, least=weakest)
+    tables = group_documents(page_ids, signed.sets, signed.keys(), forest, rule.leader_threshold, weakest)
+    return Replicas(*tables, counts)
+
+
+def group_documents(
+    page_ids: NDArray[np.int64],
+    sets: Comparable,
+    keys: NDArray[np.uint64],
+    forest: Edges,
+    threshold: float,
+    weakest: float,
+) -> tuple[pa.Table, pa.Table]:
+    """Members and groups of documents whose forest, best edge first, is known."""
+    labels = cut(forest, len(keys), threshold)
+    labels = split_chains(sets, forest, labels, threshold=threshold, least=weakest)
     rows = in_groups(labels)
-    groups = find_medoids(signed.sets, rows, labels[rows])
-    return Replicas(_members_table(page_ids, keys, forest, groups), _groups_table(page_ids, groups), counts)
+    groups = find_medoids(sets, rows, labels[rows])
+    return _members_table(page_ids, keys, forest, groups), _groups_table(page_ids, groups)
 
 
 def signature_buckets(signed: Signed) -> Buckets:

@@ -14,23 +14,17 @@ from samehand.methods.replica.signatures import Signed, WordSets
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
 
-_KEY_COLUMNS = ["page_id", "status", "words_digest", "signatures", "overlap", "overlap_secondary", "markup_flags"]
+KEY_COLUMNS = ["page_id", "status", "words_digest", "signatures", "overlap", "overlap_secondary", "markup_flags"]
 _PAGE_COLUMNS = ["url", "doc_id", "url_host_name", "url_host_private_domain"]
 
 
 def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> dict[str, Any]:
     """Writes members and groups of near replicas; returns their counts."""
-    rows = folder.read(REPLICA_SIGNATURES, _KEY_COLUMNS)
-    rule = CheckRule(
-        edge_threshold=settings.replica_cosine,
-        leader_threshold=settings.replica_cosine,
-        exhaustive_bucket_size=settings.exhaustive_bucket_size,
-        max_leaders=settings.max_leaders,
-    )
+    rows = folder.read(REPLICA_SIGNATURES, KEY_COLUMNS)
     found = find_replicas(
         rows.column("page_id").to_numpy(),
         _load_signed(folder, rows),
-        rule=rule,
+        rule=check_rule(settings),
         weakest=settings.replica_min_centre_cosine,
         threads=threads,
     )
@@ -48,6 +42,16 @@ def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> di
         "checks": found.counts.checks,
         "leader_cap_hits": found.counts.leader_cap_hits,
     }
+
+
+def check_rule(settings: Settings) -> CheckRule:
+    """How pairs of documents within a bucket are checked."""
+    return CheckRule(
+        edge_threshold=settings.replica_cosine,
+        leader_threshold=settings.replica_cosine,
+        exhaustive_bucket_size=settings.exhaustive_bucket_size,
+        max_leaders=settings.max_leaders,
+    )
 
 
 def _load_signed(folder: RunFolder, rows: pa.Table) -> Signed:

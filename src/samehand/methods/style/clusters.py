@@ -146,6 +146,13 @@ def _numbered(folder: RunFolder, columns: list[str]) -> Iterator[tuple[int, pa.R
         first += len(batch)
 
 
+def host_hashes(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Hashes of the hosts and of the sites of pages."""
+    host = pc.fill_null(pages.column("url_host_name"), "")
+    site = pc.fill_null(pages.column("url_host_private_domain"), host)
+    return hash_hosts(*text_buffers(host)), hash_hosts(*text_buffers(site))
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageFacts:
     """What figures of clusters need of all pages: hashes of their hosts and sites. URLs are looked up."""
@@ -160,10 +167,7 @@ class PageFacts:
         rows = len(folder.page_ids)
         hosts, sites = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
         for first, batch in _numbered(folder, ["url_host_name", "url_host_private_domain"]):
-            host = pc.fill_null(batch.column("url_host_name"), "")
-            site = pc.fill_null(batch.column("url_host_private_domain"), host)
-            hosts[first : first + len(batch)] = hash_hosts(*text_buffers(host))
-            sites[first : first + len(batch)] = hash_hosts(*text_buffers(site))
+            hosts[first : first + len(batch)], sites[first : first + len(batch)] = host_hashes(batch)
         return cls(folder, hosts, sites)
 
     def urls(self, rows: NDArray[np.int32]) -> pa.Array:
@@ -182,18 +186,17 @@ class PageFacts:
 def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:
     """One row per cluster, highest score first; equal scores by id."""
     groups, page_ids = grouped.clusters, grouped.page_ids
-    sizes = groups.sizes()
-    means = np.round(groups.sums(groups.similarities.astype(np.float64)) / sizes, 6)
+    figures = cluster_figures(groups, grouped.labels, grouped.forest)
     sites = _distinct(pages.sites, groups)
     columns: dict[str, Any] = {
         "style_cluster_id": page_ids[groups.labels],
         "style_family_id": page_ids[grouped.families[groups.labels]],
-        "pages": sizes,
+        "pages": figures["pages"],
         "hosts": _distinct(pages.hosts, groups),
         "sites": sites,
-        "mean_similarity": means,
-        "weakest_link": _weakest_links(grouped),
-        "score": np.round(means * sites, 6),
+        "mean_similarity": figures["mean_similarity"],
+        "weakest_link": figures["weakest_link"],
+        "score": scores(figures["mean_similarity"], sites),
         "centre_page_id": page_ids[groups.medoids],
         "centre_url": pages.urls(groups.medoids),
     }
@@ -212,11 +215,19 @@ def _distinct(values: NDArray[np.uint64], groups: Groups) -> NDArray[np.int64]:
     return np.bincount(numbers[is_new], minlength=groups.labels.size)
 
 
-def _weakest_links(grouped: Grouped) -> NDArray[np.float32]:
-    """The least similarity among the forest's links within each cluster: where it would part first."""
-    forest, labels = grouped.forest, grouped.labels
+def cluster_figures(groups: Groups, labels: NDArray[np.int32], forest: Edges) -> dict[str, NDArray[Any]]:
+    """Size, mean similarity to the medoid and weakest link of each cluster.
+
+    The weakest link is the least similarity among the forest's links within the cluster: where it would part first.
+    """
     inside = labels[forest.pairs[:, 0]] == labels[forest.pairs[:, 1]]
-    numbers = np.searchsorted(grouped.clusters.labels, labels[forest.pairs[inside, 0]])
-    weakest = np.ones(grouped.clusters.labels.size, np.float32)
+    numbers = np.searchsorted(groups.labels, labels[forest.pairs[inside, 0]])
+    weakest = np.ones(groups.labels.size, np.float32)
     np.minimum.at(weakest, numbers, forest.similarities[inside])
-    return weakest
+    means = np.round(groups.sums(groups.similarities.astype(np.float64)) / groups.sizes(), 6)
+    return {"pages": groups.sizes(), "mean_similarity": means, "weakest_link": weakest}
+
+
+def scores(mean_similarities: NDArray[np.float64], sites: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What clusters are ranked by."""
+    return np.round(mean_similarities * sites, 6)

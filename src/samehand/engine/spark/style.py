@@ -1,0 +1,99 @@
+"""Style on Spark: clusters within the components of the tight cut, families within those of the loose one."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from samehand.engine.spark import stages
+from samehand.engine.spark.grouping import Steps, groups_of
+from samehand.grouping.cuts import SUPPORT_SAMPLE
+from samehand.grouping.forest import CheckCounts
+from samehand.methods.method import Counts
+from samehand.methods.style.method import miss_counts
+from samehand.methods.style.sketches import probe_plan
+from samehand.store.tables import STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def group_style(steps: Steps) -> Counts:
+    """Families and clusters, just as the local engine finds them."""
+    steps.total = 12
+    settings = steps.settings
+    pages = steps.pages()
+    twins = steps.twins(pages)
+    edges, found = steps.edges(pages, twins)
+    loose = steps.components("loose", edges)
+    inside = edges.join(loose.withColumnRenamed("page_id", "left"), "left")
+    forest = steps.by_component("forest", stages.make_forests, stages.EDGES, inside)
+    tight_edges = forest.where(_reaches("similarity", settings.cluster_threshold)).drop("component")
+    tight = steps.components("tight", tight_edges)
+    compared = pages.select("page_id", "comparable", "filled", "words")
+    inside = tight_edges.join(tight.withColumnRenamed("page_id", "left"), "left")
+    clusters = steps.by_component(
+        "clusters", stages.find_clusters, stages.CLUSTERS, inside, compared.join(tight, "page_id")
+    )
+    speaking = compared.join(_speaking(steps, pages, forest, loose, tight), "page_id")
+    families = steps.by_component("families", stages.find_families, stages.FAMILIES, forest, speaking)
+    counts = CheckCounts(probes=len(probe_plan(settings)))
+    counts.add(np.array(found))
+    counts.rows, counts.too_small = pages.selectExpr("count(*)", "count_if(not comparable)").collect()[0]
+    counts.equal = twins.where("similarity is not null").count()
+    return {**dataclasses.asdict(counts), **_publish(steps, forest, clusters, families), **miss_counts(settings)}
+
+
+def _reaches(name: str, threshold: float) -> "Column":
+    """Whether similarities reach a threshold, as `grouping` sees it: in single precision."""
+    from pyspark.sql import functions as sql
+
+    return sql.col(name) >= sql.lit(float(np.float32(threshold)))
+
+
+def _speaking(
+    steps: Steps, pages: "DataFrame", forest: "DataFrame", loose: "DataFrame", tight: "DataFrame"
+) -> "DataFrame":
+    """The pages that `supported` looks at: page_id, label, component. Labels are tight components."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sql
+
+    weak = forest.where(~_reaches("similarity", steps.settings.weak_link_below))
+    ends = weak.select(sql.explode(sql.array("left", "right")).alias("page_id")).distinct()
+    of_tight = tight.withColumnRenamed("component", "label")
+    labelled = ends.join(of_tight, "page_id", "left").withColumn("label", sql.coalesce("label", "page_id"))
+    # A page that is an end speaks for its group too, drawn or not: `supported` takes those drawn first.
+    drawn = sql.row_number().over(Window.partitionBy("label").orderBy("draw", "page_id"))
+    members = pages.select("page_id", "draw").join(of_tight, "page_id")
+    asked = members.join(labelled.select("label").distinct(), "label").withColumn("place", drawn)
+    sample = asked.where(sql.col("place") <= SUPPORT_SAMPLE).select("page_id", "label")
+    return labelled.select("page_id", "label").union(sample).distinct().join(loose, "page_id")
+
+
+def _publish(steps: Steps, forest: "DataFrame", clusters: "DataFrame", families: "DataFrame") -> Counts:
+    """Writes edges, clusters and members; returns their counts."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sql
+
+    size = sql.count("*").over(Window.partitionBy("style_family_id"))
+    placed = families.withColumnRenamed("family", "style_family_id").withColumn("in_family", size > 1)
+    addresses = steps.addresses().select("page_id", "url", "doc_id", "host_hash", "site_hash")
+    found = placed.join(clusters.withColumnRenamed("label", "style_cluster_id"), "page_id", "left")
+    found = found.withColumn("style_cluster_id", sql.coalesce("style_cluster_id", "page_id"))
+    found = found.withColumn("similarity", sql.coalesce("similarity", sql.lit(1.0).cast("float")))
+    named = steps.stored("named", found.join(addresses, "page_id"))
+    family = sql.when(sql.col("page_id") == sql.col("style_cluster_id"), sql.col("style_family_id"))
+    figures = ["pages", "mean_similarity", "weakest_link"]
+    of_family = sql.max(family).alias("style_family_id")
+    groups = groups_of(named, "style_cluster_id", figures, "host_hash", "site_hash", of_family)
+    schema = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in groups.schema)
+    scored = groups.mapInArrow(stages.score_clusters, f"{schema}, score double")
+    ranked = steps.publish(STYLE_CLUSTERS, scored, sql.desc("score"), "style_cluster_id")
+    numbers = ranked.select("style_cluster_id", "cluster_number")
+    steps.publish(STYLE_MEMBERS, named.where("in_family").join(numbers, "style_cluster_id", "left"), "page_id")
+    columns = forest.selectExpr("left as left_page_id", "right as right_page_id", "similarity")
+    steps.publish(STYLE_EDGES, columns, sql.desc("similarity"), "left_page_id", "right_page_id")
+    counted = named.selectExpr(
+        "count(pages)", "coalesce(sum(pages), 0)", "count(distinct case when in_family then style_family_id end)"
+    )
+    return dict(zip(("clusters", "clustered_pages", "families"), counted.collect()[0], strict=True))

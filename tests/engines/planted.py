@@ -1,0 +1,175 @@
+"""Runs that hold rows of methods and no content, planted so that grouping has all its work to do."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from samehand.base.settings import Settings
+from samehand.kernels.noise import EMPTY
+from samehand.kernels.sketches import count_filled
+from samehand.kernels.text.wordsets import digest_sets
+from samehand.methods.replica.signatures import FEW_WORDS, SIGNED
+from samehand.store.done import part_name
+from samehand.store.folder import RunFolder
+from samehand.store.tables import PAGES, REPLICA_SIGNATURES, STYLE_FINGERPRINTS
+
+SETTINGS = Settings()
+LEXICONS = SETTINGS.randomised_lexicons + 1
+
+
+def planted(seed: int, *, crowd: int, worm: int) -> NDArray[np.uint32]:
+    """Near-identical pages that fill buckets, a worm, families, equal pages, small ones, strangers: in no order."""
+    rng = np.random.default_rng(seed)
+    dimensions = SETTINGS.dimensions
+
+    def strangers(count: int) -> NDArray[np.uint32]:
+        return rng.integers(0, 1 << 32, (count, dimensions), dtype=np.uint32)
+
+    def near(rows: NDArray[np.uint32], share: float) -> NDArray[np.uint32]:
+        return np.where(rng.random(rows.shape) < share, strangers(len(rows)), rows)
+
+    chain = [strangers(1)[0]]
+    for step in range(worm):
+        chain.append(chain[-1].copy())
+        chain[-1][(16 * step + np.arange(16)) % dimensions] = strangers(1)[0, :16]
+    centres = near(np.repeat(strangers(6), 6, axis=0), 0.62)
+    values = [
+        near(np.repeat(strangers(1), crowd, axis=0), 0.02),
+        near(np.repeat(strangers(1), crowd // 8, axis=0), 0.7),
+        np.array(chain),
+        near(np.repeat(centres, 12, axis=0), 0.08),
+        np.repeat(strangers(20), 5, axis=0),
+        strangers(100),
+    ]
+    small = np.repeat(strangers(8), 4, axis=0)
+    small[:, SETTINGS.min_filled // 2 :] = EMPTY
+    half = near(np.repeat(strangers(4), 10, axis=0), 0.2)
+    half[rng.random(half.shape) < 0.4] = EMPTY
+    return rng.permutation(np.concatenate([*values, small, half]).astype(np.uint32))
+
+
+def fingerprint_rows(values: NDArray[np.uint32]) -> pa.Table:
+    """Fingerprints as a part holds them, without page ids."""
+    filled = count_filled(values)
+    # Pages too small to compare are the same where this key is; some are the same as nothing.
+    keys = np.where(filled < SETTINGS.min_filled, values[:, 0].astype(np.uint64) * (values[:, 0] % 3 != 0), 0)
+    columns = {
+        "noise_bytes": np.zeros(len(values), np.int64),
+        "noise_digest": np.zeros(len(values), np.uint64),
+        "exact_match_key": keys.astype(np.uint64),
+        "filled": filled,
+        "fingerprint": pa.array([row.tobytes() for row in values], pa.binary(4 * SETTINGS.dimensions)),
+    }
+    return pa.table(columns)
+
+
+def signature_rows(seed: int, count: int) -> pa.Table:
+    """Documents as a part holds them: a crowd, chains, equal sets, sets that only a hash calls equal, strangers."""
+    rng = np.random.default_rng(seed)
+    documents: list[tuple[NDArray[np.uint32], NDArray[np.uint64]]] = []
+
+    def signatures(kept: NDArray[np.uint64] | None = None, share: float = 0.0) -> NDArray[np.uint64]:
+        new = rng.integers(1, 1 << 63, LEXICONS, dtype=np.uint64)
+        return new if kept is None else np.where(rng.random(LEXICONS) < share, kept, new)
+
+    def words(size: int) -> NDArray[np.uint32]:
+        return rng.choice(1 << 32, size, replace=False).astype(np.uint32)
+
+    def add(found: NDArray[np.uint32], signed: NDArray[np.uint64]) -> None:
+        documents.append((np.unique(found), signed))
+
+    base, common = words(60), signatures()
+    for _ in range(300):  # near each other and in one bucket
+        signed = signatures(common, 0.5)
+        signed[0] = common[0]
+        add(np.where(rng.random(60) < 0.04, words(60), base), signed)
+    for _ in range(80):  # in one bucket and not near each other
+        add(words(60), np.concatenate([common[1:2], signatures()[1:]]))
+    link, signed = words(50), signatures()
+    for step in range(60):
+        signed = signatures(signed, 0.6)
+        link = link.copy()
+        link[3 * step % 50 : 3 * step % 50 + 3] = words(3)[: len(link[3 * step % 50 : 3 * step % 50 + 3])]
+        add(link, signed)
+    for _ in range(30):
+        same, signed = words(40), signatures()
+        for _ in range(4):
+            add(same, signed)
+    refused = np.zeros(LEXICONS, np.uint64)
+    for _ in range(5):
+        same = words(9)
+        add(same, refused)
+        add(same, refused)
+    few = len(documents)
+    for _ in range(20):
+        add(words(2), refused)
+    liars = len(documents)
+    for _ in range(2):
+        add(words(40), signatures())
+    while len(documents) < count:
+        add(words(30), signatures())
+    starts = np.concatenate([[0], np.cumsum([len(found) for found, _ in documents])])
+    digests = digest_sets(starts, np.concatenate([found for found, _ in documents]).astype(np.uint64))
+    digests[few : few + 20] = 0
+    digests[liars + 1] = digests[liars]
+    statuses = np.where(digests == 0, FEW_WORDS, SIGNED)
+    order = rng.permutation(len(documents))
+    zeros = np.zeros(len(documents), np.int64)
+    columns = {
+        "distinct_words": np.diff(starts),
+        "overlap": zeros,
+        "overlap_secondary": zeros,
+        "status": pa.array(statuses),
+        "words_digest": digests,
+        "signatures": pa.array([signed.tobytes() for _, signed in documents], pa.binary(8 * LEXICONS)),
+        "word_set": pa.array([found for found, _ in documents], pa.large_list(pa.uint32())),
+        "link_hosts": pa.array([[]] * len(documents), pa.large_list(pa.uint64())),
+        "markup_flags": pa.array((np.arange(len(documents)) % 50 == 0).astype(np.uint8)),
+    }
+    return pa.table(columns).take(pa.array(order))
+
+
+def page_rows(count: int, seed: int = 0) -> pa.Table:
+    """Pages on a few hundred hosts; some have no private domain, some no host at all."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, 300, count).tolist()
+    columns = {
+        "url": [f"http://h{number}.s{number % 90}.com/{row}" for row, number in enumerate(numbers)],
+        "doc_id": [f"doc-{row}" if row % 3 else None for row in range(count)],
+        "url_kind": ["domain"] * count,
+        "url_host_name": [f"h{number}.s{number % 90}.com" if number % 50 else None for number in numbers],
+        "url_host_private_domain": [f"s{number % 90}.com" if number % 10 else None for number in numbers],
+        "content_length": np.zeros(count, np.int64),
+        "source_path": ["planted"] * count,
+        "warc_record_offset": np.arange(count),
+        "warc_record_length": np.zeros(count, np.int64),
+    }
+    for field in PAGES.fixed_schema:
+        if field.name not in columns and field.name != "page_id":
+            columns[field.name] = pa.nulls(count, field.type)
+    return pa.table(columns)
+
+
+def write_run(path: Path, values: NDArray[np.uint32], bounds: tuple[int, ...] = ()) -> RunFolder:
+    """A run of pages with fingerprints and signatures, cut into parts at `bounds`. One part has no pages."""
+    folder = RunFolder(path)
+    sizes = np.diff([0, *bounds, len(values), len(values)])
+    manifest = {"settings": {}, "inputs": [], "unreadable": [], "methods": ["style", "replica"], "stages": {}}
+    folder.save_manifest({**manifest, "units": len(sizes), "state": "done"})
+    rows = {
+        PAGES: page_rows(len(values)),
+        STYLE_FINGERPRINTS: fingerprint_rows(values),
+        REPLICA_SIGNATURES: signature_rows(1, len(values)).slice(0, len(values)),
+    }
+    first = 0
+    for place, size in enumerate(sizes.tolist()):
+        unit = 3 * place + 1
+        for table, stored in rows.items():
+            ids = pa.array((unit << 32) + np.arange(size))
+            with folder.writer(table, SETTINGS, unit) as writer:
+                writer.write(stored.slice(first, size).append_column("page_id", ids))
+        folder.done.set(part_name(PAGES.name, unit), {"pages": size})
+        first += size
+    return folder
