@@ -17,7 +17,7 @@ from samehand.base.page import PAGE_SCHEMA
 from samehand.base.settings import Settings
 from samehand.store.done import part_name
 from samehand.store.folder import MADE_WITH, RunFolder
-from samehand.store.manifest import DONE
+from samehand.store.manifest import READING
 from samehand.store.tables import PAGES, STYLE_FINGERPRINTS
 
 PART_ROWS = 50_000
@@ -60,7 +60,7 @@ def plant(path: Path, rows: int, *, seed: int = 1, settings: Settings | None = N
             "methods": ["style"],
             "stages": {},
             "units": -(-rows // PART_ROWS),
-            "state": DONE,
+            "state": READING,
         }
     )
     return Planted(folder, labels)
