@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import runpy
 import shutil
 import subprocess
@@ -97,9 +98,12 @@ def test_explore(example: Example, demo_run: samehand.Run) -> None:
 @pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
 @pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
 def test_on_spark(crawl: str, demo_run: samehand.Run, tmp_path: Path) -> None:
-    # A process of its own: the tests of Spark have a session with other settings in this one.
+    # A process of its own: the tests of Spark have a session with other settings in this one. Few partitions, since
+    # 200 of them, which is Spark's default, take minutes for a few hundred pages.
+    (tmp_path / "spark-defaults.conf").write_text("spark.sql.shuffle.partitions 2\nspark.default.parallelism 2\n")
     command = [sys.executable, str(EXAMPLES / "on_spark.py"), crawl, str(tmp_path / "run"), "local[2]"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     run = samehand.open_run(tmp_path / "run")
     assert done.stdout.strip() == repr(run.clusters().head(5))
