@@ -159,11 +159,29 @@ def small_batches(engine: Engine) -> contextlib.AbstractContextManager[None]:
     return configured(engine.session, "spark.sql.execution.arrow.maxRecordsPerBatch", 997)
 
 
-@pytest.mark.parametrize("name", SHUFFLED)
-def test_crowded_buckets_chains_and_twins(engine: Engine, name: str, synthetic, wanted, monkeypatch) -> None:
+def test_crowded_buckets_chains_families_and_twins(engine: Engine, synthetic: RunFolder, wanted) -> None:
+    """On Spark an executor is killed in the middle."""
+    killed: list[int] = []
+    timer = threading.Timer(0.5, lambda: killed.append(kill_one_executor(engine.session)))
+
+    def kill(progress: Progress) -> None:
+        if progress.done == 1 and isinstance(engine, SparkEngine):
+            timer.start()
+
+    with small_batches(engine):
+        assert group(engine, synthetic, "style", kill) == wanted["style"]
+    if isinstance(engine, SparkEngine):
+        timer.join()
+        assert len(killed) == 1
+        assert killed[0] not in executors_of(engine.session)
+
+
+def test_crowded_buckets_chains_and_twins_of_documents(
+    engine: Engine, synthetic: RunFolder, wanted, monkeypatch
+) -> None:
     monkeypatch.setattr("samehand.engine.spark.components.FEW_LINKS", 0)  # rounds, however small the graph
     with small_batches(engine):
-        assert group(engine, synthetic, name) == wanted[name]
+        assert group(engine, synthetic, "replica") == wanted["replica"]
     assert not (synthetic.path / "spark").exists()
 
 
@@ -201,21 +219,6 @@ def test_nothing_alike(spark, tmp_path: Path) -> None:
     local = group(LocalEngine(1), folder, "style")
     assert (local[0]["rows"], local[0]["checks"], local[0]["clusters"]) == (3, 0, 0)
     assert group(SparkEngine(spark), folder, "style") == local
-
-
-def test_an_executor_killed_in_the_middle_of_grouping(spark, synthetic: RunFolder, wanted) -> None:
-    killed: list[int] = []
-    timer = threading.Timer(0.5, lambda: killed.append(kill_one_executor(spark)))
-
-    def kill(progress: Progress) -> None:
-        if progress.done == 1:
-            timer.start()
-
-    found = group(SparkEngine(spark), synthetic, "style", kill)
-    timer.join()
-    assert len(killed) == 1
-    assert killed[0] not in executors_of(spark)
-    assert found == wanted["style"]
 
 
 def test_a_part_the_executors_cannot_read_is_said_in_one_sentence(spark, tmp_path) -> None:

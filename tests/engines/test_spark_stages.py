@@ -148,13 +148,24 @@ def test_buckets(case: Case, chunk: int) -> None:
 
 
 def test_forests(style: Case, chunk: int) -> None:
-    left, right = style.page_ids[style.forest.pairs].T
-    extra = {"left": left, "right": right, "similarity": style.forest.similarities}
-    edges = pa.table({"component": style.loose[style.forest.pairs[:, 0]], **extra})
+    pairs = style.forest.pairs
+    left, right = style.page_ids[pairs].T
+    ends = {"left": left, "right": right, "similarity": style.forest.similarities}
+    edges = pa.table({"component": style.loose[pairs[:, 0]], **ends})
     twice = pa.concat_tables([edges, edges]).sort_by("component")
     found = whole(stages.make_forests(style.common, cut_up(twice, 13)))
     order = [(name, "ascending") for name in ("left", "right")]
-    assert found.sort_by(order).equals(edges.sort_by(order))
+    between = style.tight[pairs[:, 0]] != style.tight[pairs[:, 1]]
+    edges = edges.append_column("label", pa.array(style.tight[pairs[:, 0]], mask=between))
+    assert found.filter(pc.is_valid(found.column("right"))).sort_by(order).equals(edges.sort_by(order))
+    pages = found.filter(pc.is_null(found.column("right"))).sort_by("left")
+    rows = np.unique(pairs)
+    assert pages.column("left").to_pylist() == style.page_ids[rows].tolist()
+    assert pages.column("component").to_pylist() == style.loose[rows].tolist()
+    _, places, sizes = np.unique(style.tight, return_inverse=True, return_counts=True)
+    alone = sizes[places] == 1
+    assert pages.column("label").to_pylist() == pa.array(style.tight[rows], mask=alone[rows]).to_pylist()
+    assert between.any() == (style.settings.cluster_threshold > style.settings.family_threshold)
 
 
 def test_clusters(style: Case, chunk: int) -> None:

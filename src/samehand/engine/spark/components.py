@@ -52,10 +52,10 @@ def components_and_rounds(edges: "DataFrame", *, scratch: Path) -> tuple["DataFr
     # Loops say nothing about who hangs together, and there are two ways to say the same edge.
     downward = given.select(sql.greatest("left", "right").alias("node"), sql.least("left", "right").alias("to"))
     links = stored(downward.where("node > to").mapInArrow(make_stars, LINK), scratch / "links")
-    few = links.coalesce(1).mapInArrow(make_stars, LINK) if links.count() <= FEW_LINKS else links.distinct()
-    links = stored(few, scratch / "round-0")
+    is_few = links.count() <= FEW_LINKS
+    links = stored(links.coalesce(1).mapInArrow(make_stars, LINK) if is_few else links.distinct(), scratch / "round-0")
     for finished in range(MOST_ROUNDS):
-        if _are_stars(links):
+        if is_few or _are_stars(links):
             found = nodes.join(links, "node", "left")
             return found.select("node", sql.coalesce("to", "node").alias("component")), finished
         later = _small_star(_large_star(links))

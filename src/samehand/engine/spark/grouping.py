@@ -99,10 +99,10 @@ class Steps:
         """Edges between pages that share a bucket and between twins, and what `CheckCounts.add` adds up."""
         from pyspark.sql import functions as sql
 
-        alone = pages.join(twins.select("page_id"), "page_id", "left_anti")
+        alone = pages.select("page_id", "buckets").join(twins.select("page_id"), "page_id", "left_anti")
         entries = alone.select("page_id", sql.posexplode("buckets").alias("probe", "bucket"))
         met = _met(entries.where("bucket is not null"), "probe", "bucket")
-        ready = met.join(alone.drop("buckets", "identity"), "page_id").repartition("probe", "bucket")
+        ready = met.join(pages.drop("buckets", "identity"), "page_id").repartition("probe", "bucket")
         ordered = ready.sortWithinPartitions("probe", "bucket", "page_id")
         checked = self.stored("checked", self.mapped(ordered, stages.check_met, stages.CHECKED, self._name))
         found = [row[0] for row in checked.where("counts is not null").select("counts").collect()]
@@ -110,10 +110,10 @@ class Steps:
         edges = checked.where("counts is null").select("left", "right", "similarity").union(same)
         return edges, [sum(counts) for counts in zip(*found, strict=True)] or [0] * 4
 
-    def components(self, name: str, edges: "DataFrame") -> "DataFrame":
+    def components(self, edges: "DataFrame") -> "DataFrame":
         """The component of each page that has an edge: page_id, component."""
-        found = components(edges, scratch=self._scratch / f"rounds-{name}").withColumnRenamed("node", "page_id")
-        return self.stored(f"components-{name}", found)
+        found = components(edges, scratch=self._scratch / "rounds").withColumnRenamed("node", "page_id")
+        return self.stored("components", found)
 
     def by_component(
         self, name: str, stage: Callable[..., Any], schema: str, edges: "DataFrame", pages: "DataFrame | None" = None
@@ -145,13 +145,17 @@ class Steps:
         self._tell()
         return written
 
-    def publish(self, table: Table, rows: "DataFrame", *order: "Column | str") -> "DataFrame":
-        """Writes a table of the run: its rows in order, put there by many tasks, and written by one."""
+    def publish(self, table: Table, rows: "DataFrame", *order: "Column | str") -> int:
+        """Writes a table of the run: many tasks put its rows in order, one writes them. Returns how many there are."""
         scratch = self._scratch / table.path
         stored(rows.orderBy(*order), scratch)
-        self._in_one_task(stages.write_table, table.name, str(scratch))
+        counts = self._in_one_task(stages.write_table, table.name, str(scratch))
         self._tell()
-        return self.session.read.parquet((self.folder.path / table.path).absolute().as_uri())
+        return int(counts["rows"])
+
+    def published(self, table: Table, *columns: str) -> "DataFrame":
+        """Columns of a table that is written."""
+        return self.session.read.parquet((self.folder.path / table.path).absolute().as_uri()).select(*columns)
 
     def _in_one_task(self, stage: Callable[..., Any], *given: Any) -> Counts:
         """What a stage counts that is one task."""

@@ -18,7 +18,7 @@ def group_replicas(steps: Steps) -> Counts:
     steps.total = 8
     pages = steps.pages()
     edges, found = steps.edges(pages, steps.twins(pages))
-    joined = steps.components("replica", edges)
+    joined = steps.components(edges)
     inside = edges.join(joined.withColumnRenamed("page_id", "left"), "left")
     documents = steps.by_component(
         "documents", stages.find_documents, stages.DOCUMENTS, inside, pages.join(joined, "page_id")
@@ -43,7 +43,7 @@ def _publish(steps: Steps, documents: "DataFrame") -> tuple[int, int]:
     named = steps.stored("named", documents.join(steps.addresses(), "page_id"))
     figures = ["documents", "weakest_cosine", "mean_cosine"]
     groups = groups_of(named, "replica_group_id", figures, "host", "site")
-    ranked = steps.publish(REPLICA_GROUPS, groups, sql.desc("documents"), "replica_group_id")
-    numbers = ranked.select("replica_group_id", "group_number")
-    members = steps.publish(REPLICA_MEMBERS, named.join(numbers, "replica_group_id"), "replica_group_id", "page_id")
-    return ranked.count(), members.count()
+    count = steps.publish(REPLICA_GROUPS, groups, sql.desc("documents"), "replica_group_id")
+    numbers = steps.published(REPLICA_GROUPS, "replica_group_id", "group_number")
+    members = named.join(numbers, "replica_group_id")
+    return count, steps.publish(REPLICA_MEMBERS, members, "replica_group_id", "page_id")

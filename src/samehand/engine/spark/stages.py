@@ -33,7 +33,7 @@ MOST_ROWS = (1 << 31) - 1
 
 TWINS = "page_id long, twin_of long, similarity float"
 CHECKED = "left long, right long, similarity float, counts array<long>"
-EDGES = "component long, left long, right long, similarity float"
+FOREST = "component long, left long, right long, similarity float, label long"
 CLUSTERS = """page_id long, label long, similarity float, pages long, mean_similarity double, weakest_link float"""
 FAMILIES = "page_id long, family long"
 DOCUMENTS = """page_id long, replica_group_id long, cosine float, linked_page_id long, linked_cosine float,
@@ -176,15 +176,25 @@ class _Gathered:
 
 
 def make_forests(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
-    """EDGES of whole components to the forest of each. Memory: some 50 bytes for each edge of a component."""
+    """Edges of whole loose components to FOREST. Memory: some 50 bytes for each edge of a component.
+
+    There is a row for each edge of the forest and one, without a `right`, for each page. Their labels are the tight
+    components, null for a page that is alone there and for an edge between two of them.
+    """
+    _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
         page_ids, edges = _numbered_edges(rows)
         of_page = np.empty(len(page_ids), np.int64)
-        of_page[edges.pairs[:, 0]] = rows.column("component").to_numpy()
+        of_page[edges.pairs[:, 0]] = of_page[edges.pairs[:, 1]] = rows.column("component").to_numpy()
         forest = spanning_forest([edges], len(page_ids))
+        labels = cut(forest, len(page_ids), settings.cluster_threshold)
         left, right = forest.pairs[:, 0], forest.pairs[:, 1]
-        columns = [of_page[left], page_ids[left], page_ids[right], forest.similarities]
-        yield pa.record_batch(columns, names=_names(EDGES))
+        inside = pa.array(page_ids[labels[left]], mask=labels[left] != labels[right])
+        columns = [of_page[left], page_ids[left], page_ids[right], forest.similarities, inside]
+        yield pa.record_batch(columns, names=_names(FOREST))
+        alone = np.bincount(labels, minlength=len(page_ids))[labels] == 1
+        none = pa.nulls(len(page_ids), pa.int64()), pa.nulls(len(page_ids), pa.float32())
+        yield pa.record_batch([of_page, page_ids, *none, pa.array(page_ids[labels], mask=alone)], names=_names(FOREST))
 
 
 # Groups within components. Rows are the pages of a component and the edges between them, which have a `right`.

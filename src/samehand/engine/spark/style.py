@@ -15,28 +15,28 @@ from samehand.methods.style.sketches import probe_plan
 from samehand.store.tables import STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 
 def group_style(steps: Steps) -> Counts:
     """Families and clusters, just as the local engine finds them."""
-    steps.total = 12
+    steps.total = 11
     settings = steps.settings
     pages = steps.pages()
     twins = steps.twins(pages)
     edges, found = steps.edges(pages, twins)
-    loose = steps.components("loose", edges)
-    inside = edges.join(loose.withColumnRenamed("page_id", "left"), "left")
-    forest = steps.by_component("forest", stages.make_forests, stages.EDGES, inside)
-    tight_edges = forest.where(_reaches("similarity", settings.cluster_threshold)).drop("component")
-    tight = steps.components("tight", tight_edges)
+    inside = edges.join(steps.components(edges).withColumnRenamed("page_id", "left"), "left")
+    cut = steps.by_component("forest", stages.make_forests, stages.FOREST, inside)
+    forest = cut.where("right is not null")
+    placed = cut.where("right is null").selectExpr("component", "left as page_id", "label")
     compared = pages.select("page_id", "comparable", "filled", "words")
-    inside = tight_edges.join(tight.withColumnRenamed("page_id", "left"), "left")
+    tight = placed.where("label is not null").selectExpr("label as component", "page_id")
+    tight_edges = forest.where("label is not null").selectExpr("label as component", "left", "right", "similarity")
     clusters = steps.by_component(
-        "clusters", stages.find_clusters, stages.CLUSTERS, inside, compared.join(tight, "page_id")
+        "clusters", stages.find_clusters, stages.CLUSTERS, tight_edges, compared.join(tight, "page_id")
     )
-    speaking = compared.join(_speaking(steps, pages, forest, loose, tight), "page_id")
-    families = steps.by_component("families", stages.find_families, stages.FAMILIES, forest, speaking)
+    speaking = compared.join(_speaking(steps, pages, forest, placed), "page_id")
+    families = steps.by_component("families", stages.find_families, stages.FAMILIES, forest.drop("label"), speaking)
     counts = CheckCounts(probes=len(probe_plan(settings)))
     counts.add(np.array(found))
     counts.rows, counts.too_small = pages.selectExpr("count(*)", "count_if(not comparable)").collect()[0]
@@ -44,30 +44,22 @@ def group_style(steps: Steps) -> Counts:
     return {**dataclasses.asdict(counts), **_publish(steps, forest, clusters, families), **miss_counts(settings)}
 
 
-def _reaches(name: str, threshold: float) -> "Column":
-    """Whether similarities reach a threshold, as `grouping` sees it: in single precision."""
-    from pyspark.sql import functions as sql
-
-    return sql.col(name) >= sql.lit(float(np.float32(threshold)))
-
-
-def _speaking(
-    steps: Steps, pages: "DataFrame", forest: "DataFrame", loose: "DataFrame", tight: "DataFrame"
-) -> "DataFrame":
+def _speaking(steps: Steps, pages: "DataFrame", forest: "DataFrame", placed: "DataFrame") -> "DataFrame":
     """The pages that `supported` looks at: page_id, label, component. Labels are tight components."""
     from pyspark.sql import Window
     from pyspark.sql import functions as sql
 
-    weak = forest.where(~_reaches("similarity", steps.settings.weak_link_below))
+    # Similarities are compared in single precision, as `grouping` does it.
+    weak = forest.where(sql.col("similarity") < float(np.float32(steps.settings.weak_link_below)))
     ends = weak.select(sql.explode(sql.array("left", "right")).alias("page_id")).distinct()
-    of_tight = tight.withColumnRenamed("component", "label")
-    labelled = ends.join(of_tight, "page_id", "left").withColumn("label", sql.coalesce("label", "page_id"))
+    labelled = ends.join(placed, "page_id").withColumn("label", sql.coalesce("label", "page_id"))
     # A page that is an end speaks for its group too, drawn or not: `supported` takes those drawn first.
     drawn = sql.row_number().over(Window.partitionBy("label").orderBy("draw", "page_id"))
-    members = pages.select("page_id", "draw").join(of_tight, "page_id")
-    asked = members.join(labelled.select("label").distinct(), "label").withColumn("place", drawn)
-    sample = asked.where(sql.col("place") <= SUPPORT_SAMPLE).select("page_id", "label")
-    return labelled.select("page_id", "label").union(sample).distinct().join(loose, "page_id")
+    members = pages.select("page_id", "draw").join(placed.where("label is not null"), "page_id")
+    asked = members.join(labelled.select("label").distinct(), "label", "left_semi").withColumn("place", drawn)
+    sample = asked.where(sql.col("place") <= SUPPORT_SAMPLE)
+    columns = ["page_id", "label", "component"]
+    return labelled.select(*columns).union(sample.select(*columns)).distinct()
 
 
 def _publish(steps: Steps, forest: "DataFrame", clusters: "DataFrame", families: "DataFrame") -> Counts:
@@ -88,12 +80,13 @@ def _publish(steps: Steps, forest: "DataFrame", clusters: "DataFrame", families:
     groups = groups_of(named, "style_cluster_id", figures, "host_hash", "site_hash", of_family)
     schema = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in groups.schema)
     scored = groups.mapInArrow(stages.score_clusters, f"{schema}, score double")
-    ranked = steps.publish(STYLE_CLUSTERS, scored, sql.desc("score"), "style_cluster_id")
-    numbers = ranked.select("style_cluster_id", "cluster_number")
+    count = steps.publish(STYLE_CLUSTERS, scored, sql.desc("score"), "style_cluster_id")
+    numbers = steps.published(STYLE_CLUSTERS, "style_cluster_id", "cluster_number")
     steps.publish(STYLE_MEMBERS, named.where("in_family").join(numbers, "style_cluster_id", "left"), "page_id")
     columns = forest.selectExpr("left as left_page_id", "right as right_page_id", "similarity")
     steps.publish(STYLE_EDGES, columns, sql.desc("similarity"), "left_page_id", "right_page_id")
     counted = named.selectExpr(
-        "count(pages)", "coalesce(sum(pages), 0)", "count(distinct case when in_family then style_family_id end)"
+        "coalesce(sum(pages), 0)", "count(distinct case when in_family then style_family_id end)"
     )
-    return dict(zip(("clusters", "clustered_pages", "families"), counted.collect()[0], strict=True))
+    clustered, in_all = counted.collect()[0]
+    return {"clusters": count, "clustered_pages": clustered, "families": in_all}
