@@ -73,9 +73,8 @@ def _rates(run: samehand.Run, seconds: float, memory: dict[str, int]) -> None:
     stages = run.manifest["stages"]
     read, style = stages["read"], stages["style"]
     megabytes = read["content_bytes"] / 1e6
-    print(
-        f"{read['pages']:,} pages, {sum(read['rejected'].values()):,} rejects, {megabytes:,.0f} MB of HTML in {seconds:.0f} s:"
-    )
+    rejects = sum(read["rejected"].values())
+    print(f"{read['pages']:,} pages, {rejects:,} rejects, {megabytes:,.0f} MB of HTML in {seconds:.0f} s:")
     print(f"  {read['pages'] / seconds:,.0f} pages/s, {megabytes / seconds:,.0f} MB/s")
     print(f"  reading, fingerprints and writing {read['worker_seconds']:.0f} worker seconds")
     for name in run.methods:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from samehand.base.wording import count, listed
 from samehand.cli import footer
-from samehand.cli.footer import completeness, count, listed, next_commands, read_sentence
+from samehand.cli.footer import completeness, next_commands, read_sentence
 from samehand.sources.reasons import REASONS
 
 

@@ -248,7 +248,7 @@ class Settings:
     max_mean_distance: float = _setting(
         0.25,
         "providers",
-        "Mean distance to the medoid below which a cluster counts as one template (the paper's δ).",
+        "Mean distance to the centre below which a cluster counts as one template (the paper's δ).",
         low=0.001,
         high=1.0,
     )

@@ -101,7 +101,7 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
     if not questions:
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["page_id", "cluster", "address", "label"])
+    writer.writerow(["page_id", "cluster", "url", "label"])
     looks: dict[int, set[str]] = {}
     for question in questions:
         seen = looks.setdefault(question.group, set()) if question.group != NO_GROUP else set()

@@ -12,7 +12,8 @@ import samehand
 from samehand.answers.likeness import Likeness
 from samehand.answers.result import Result
 from samehand.base.neutral import neutral
-from samehand.cli.footer import completeness, count, read_sentence
+from samehand.base.wording import count
+from samehand.cli.footer import completeness, read_sentence
 from samehand.cli.render import layout
 from samehand.engine.tasks import READ
 from samehand.methods.registry import methods

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from samehand.base.files import copy_whole, file_digest
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.methods.language.detector import NATURAL, SHIPPED_MODEL, DetectorRule, Judgement
 from samehand.methods.language.reference import Judge, open_judge
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
@@ -70,7 +71,7 @@ class LanguageMethod(Method):
         """Verdicts on texts."""
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counts["verdicts"].items())
         cut = f"; {counts['texts_cut']:,} texts were cut (--max-text-bytes)" if counts["texts_cut"] else ""
-        return [f"text of {counts['pages']:,} pages judged: {verdicts or 'none'}{cut}"]
+        return [f"text of {count(counts['pages'], 'page')} judged: {verdicts or 'none'}{cut}"]
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from samehand.base.buffers import column_buffers
 from samehand.base.files import file_digest
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.html import parse_pages
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
@@ -48,7 +49,7 @@ class SitesMethod(Method):
     def status(self, counts: Counts) -> list[str]:
         """Verdicts on sites and providers."""
         sites = ", ".join(f"{count:,} {verdict}" for verdict, count in counts["sites"].items())
-        return [f"{sum(counts['sites'].values()):,} sites: {sites}; {providers_line(counts['providers'])}"]
+        return [f"{count(sum(counts['sites'].values()), 'site')}: {sites}; {providers_line(counts['providers'])}"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

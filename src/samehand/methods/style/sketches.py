@@ -4,8 +4,8 @@
     page_ids     their pages
     filled       how many of their dimensions are filled
     comparable   which of them can be compared
-    columns      the bucket of each row in each probe; there only while grouping goes on
-    identity     hashes of whole fingerprints; likewise
+    columns      the bucket of each row in each probe; only while grouping goes on
+    identity     hashes of whole fingerprints; only while grouping goes on
 
 They are made from the parts of style/fingerprints, several at once, and made again when those change.
 """
