@@ -5,6 +5,7 @@ import dataclasses
 import pyarrow as pa
 
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.grouping.forest import find_forest
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
