@@ -6,12 +6,13 @@ from base64 import b32encode
 from collections.abc import Mapping
 from pathlib import Path
 
-WORDS = (
+_COMMON_WORDS = (
     "the of and to in is that it was for on are as with his they at be this from have or by one had not but what all "
     "were when we there can an your which their said if do will each about how up out them then she many some so these "
     "would other into has more her two like him see time could no make than first been its who now people my made over "
     "did down only way find use may water long little very after words called just where most know get through back"
-).split()
+)
+WORDS = _COMMON_WORDS.split()
 
 TEMPLATES = (
     '<!DOCTYPE html>\n<html><head><title>{title}</title><link rel="stylesheet" href="/s.css?v={n}"></head>\n'
@@ -37,9 +38,7 @@ def prose(draw: random.Random, words: int) -> str:
 def page(kind: int, host: str, number: int, *, words: int = 40, rows: int = 12, text_seed: int | None = None) -> bytes:
     """A page of a template. Pages of one `text_seed` have the same words."""
     draw = random.Random(f"{host} {number}" if text_seed is None else text_seed)
-    body = "".join(
-        ROWS[kind].format(k=place, text=prose(draw, words), short=prose(draw, 2)) for place in range(rows)
-    )
+    body = "".join(ROWS[kind].format(k=place, text=prose(draw, words), short=prose(draw, 2)) for place in range(rows))
     return TEMPLATES[kind].format(title=prose(draw, 3), n=number, body=body, host=host).encode()
 
 

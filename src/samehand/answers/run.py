@@ -102,12 +102,14 @@ class Run:
         self.folder.check_finished()
         if method in self.manifest["stages"] and self.folder.done.get(method) is not None:
             return
-        has = ", ".join(self.methods) or "no method"
-        if method == "style" and self.settings.profile == "mail":
-            raise RunError(
-                f"{self.path} holds mail, which has no style. It has: {has}. See: samehand replicas {self.path}"
-            )
-        raise RunError(f"{self.path} has no answers of the method {method}. It has: {has}. Compute it first.")
+        from samehand.methods.registry import methods
+
+        has = f"It has: {', '.join(self.methods) or 'no method'}."
+        if self.settings.profile not in methods()[method].profiles:
+            raise RunError(f"{self.path} holds mail, and {method} is a method for web pages. {has}")
+        command = methods()[method].command
+        how = "Scan its inputs again" if command == "scan" else f"Run: samehand {command} {self.path}"
+        raise RunError(f"{self.path} has no answers of the method {method}. {has} {how}")
 
     def _ensure(self, method: str) -> None:
         if method not in self.manifest["stages"]:

@@ -59,7 +59,7 @@ class ReplicaMethod(Method):
 
     def status(self, counts: Counts) -> list[str]:
         """Groups, and what became of the documents."""
-        statuses = ", ".join(f"{count:,} {status}" for status, count in counts["statuses"].items())
+        statuses = ", ".join(f"{count:,} {status}" for status, count in counts["statuses"].items()) or "no documents"
         lines = [f"{counts['groups']:,} groups of {counts['grouped_documents']:,} near replicas; {statuses}"]
         if counts["markup_capped"]:
             lines.append(f"{counts['markup_capped']:,} pages hit a limit of the markup pass (--max-tokens and others)")
