@@ -3,11 +3,11 @@
 The tests stand in the order of the findings that they guard against.
 """
 
-import contextlib
 import dataclasses
+import functools
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -436,18 +436,18 @@ def test_a_scan_without_pages_leaves_a_run_that_answers_and_grows(
     assert len(samehand.open_run(run).clusters()) == 3
 
 
-@contextlib.contextmanager
-def stopped_at(unit: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever reads this unit is interrupted."""
+def stopped_at(unit: int, monkeypatch: pytest.MonkeyPatch, work: Callable[[], Any]) -> None:
+    """Does some work that is interrupted when it comes to this unit."""
 
     def read(found: Any, settings: Settings) -> Any:
         if found.number == unit:
             raise KeyboardInterrupt
         return read_unit(found, settings)
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr("samehand.engine.tasks.read_unit", read)
-        yield
+        with pytest.raises(KeyboardInterrupt):
+            work()
 
 
 @pytest.mark.parametrize("how", ["nothing read", "half read", "half added", "records removed", "method half made"])
@@ -457,18 +457,17 @@ def test_a_half_made_run_says_how_to_go_on(
     run, more = tmp_path / "run", write_warc(tmp_path / "more.warc", small_crawl(seed=2))
     (tmp_path / "seeds").write_text("shop10.example\n")
     if how in ("nothing read", "half read"):
-        with stopped_at(0 if how == "nothing read" else 1, monkeypatch):
-            samehand.scan([crawl, more], run, workers=1)
+        unit = 0 if how == "nothing read" else 1
+        stopped_at(unit, monkeypatch, lambda: samehand.scan([crawl, more], run, workers=1))
     else:
         samehand.scan(crawl, run, workers=1, signals="all")
     if how == "half added":
-        with stopped_at(1, monkeypatch):
-            samehand.add(run, more, workers=1)
+        stopped_at(1, monkeypatch, lambda: samehand.add(run, more, workers=1))
     if how == "records removed":
         (run / "done" / "pages-000000.json").unlink()
     if how == "method half made":
-        with stopped_at(0, monkeypatch):
-            samehand.open_run(run).compute("replica", randomised_lexicons=3, workers=1)
+        compute = functools.partial(samehand.open_run(run).compute, "replica", randomised_lexicons=3, workers=1)
+        stopped_at(0, monkeypatch, compute)
     commands = [["clusters"], ["clusters", "--cut", "0.8"], ["show", "1"], ["like", "shop10.example"], ["like", crawl]]
     commands += [["spread", "--seeds", tmp_path / "seeds"], ["replicas"], ["fake"], ["parked"], ["label"]]
     if how == "method half made":
