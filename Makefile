@@ -26,6 +26,7 @@ check: $(TEST_STAMP)
 # Writes the outputs shown in the docs anew.
 docs: $(TEST_STAMP)
 	$(BIN)/python tests/shown.py
+	$(BIN)/python tests/api_page.py
 
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(TEST_STAMP)

@@ -87,7 +87,7 @@ def _rates(run: samehand.Run, seconds: float, memory: dict[str, int]) -> None:
 
 def _largest(run: samehand.Run) -> None:
     print("largest clusters\n    pages  domains  mean  centre")
-    for row in run.clusters().sort_by([("pages", "descending")]).slice(0, 8).to_pylist():
+    for row in run.clusters().table.sort_by([("pages", "descending")]).slice(0, 8).to_pylist():
         print(f"  {row['pages']:7,} {row['domains']:8,} {row['mean_similarity']:5.2f}  {row['centre_url'][:80]}")
     print()
 

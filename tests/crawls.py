@@ -92,6 +92,7 @@ def awkward_pages() -> tuple[dict[str, bytes], dict[str, str]]:
         "http://cp1251.example/": russian.encode("windows-1251"),
         "http://sjis.example/": table.encode("shift_jis"),
         f"http://{host}/large": large.encode(),
+        "http://mirror.example/": f"<html><head><title>{host}</title></head><body>{shown}</body></html>".encode(),
         "http://plain.example/": page(0, "plain.example", 1),
     }
     types = {

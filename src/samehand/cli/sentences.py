@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 import samehand
+from samehand.answers.likeness import Likeness
 from samehand.answers.result import Result
 from samehand.base.neutral import neutral
 from samehand.cli.footer import completeness, count, read_sentence
 from samehand.cli.render import layout
 from samehand.engine.tasks import READ
 from samehand.methods.registry import methods
-from samehand.methods.style.answers import Likeness
 from samehand.methods.style.compare import Comparison
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
@@ -88,20 +88,20 @@ def _class_line(run: "samehand.Run", number: int) -> list[str]:
 
 def likeness_summary(found: Likeness, examples: int, width: int | None) -> list[str]:
     """The curve in steps: what lies above each gap, with a few pages of each step."""
-    lines = [f"{found.pages.num_rows} of {found.compared} pages share something with it."]
+    lines = [f"{len(found.pages)} of {found.compared} pages share something with it."]
     start = 0
     for gap in found.gaps:
         lines += _step(found, start, gap.pages, examples, width)
         inside = f", {count(gap.inside, 'page')} inside" if gap.inside else ""
         lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {count(gap.pages, 'page')}{inside}")
         start = gap.pages
-    return lines + _step(found, start, found.pages.num_rows, examples, width)
+    return lines + _step(found, start, len(found.pages), examples, width)
 
 
 def _step(found: Likeness, start: int, end: int, examples: int, width: int | None) -> list[str]:
     if end <= start:
         return []
-    step = found.pages.slice(start, end - start)
+    step = found.pages.table.slice(start, end - start)
     sites = len(set(step.column("site").to_pylist()))
     shown = step.slice(0, examples) if examples else step
     similarities = step.column("similarity").to_numpy()

@@ -116,7 +116,7 @@ def parked(
             on_progress=on_progress,
             on_dns_progress=_DnsLines(),
         )
-    found = opened.site_answers()
+    found = opened.sites()
     if options["form"] in BLOCK_LISTS:
         _print_list(opened, allowed, options)
     else:

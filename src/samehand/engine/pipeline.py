@@ -45,9 +45,9 @@ def run_scan(
     wanted = chosen(names, settings.profile)
     folder = RunFolder(Path(out))
     # Inputs first: who mistypes one should not find an empty run folder. Standard input alone needs the folder.
-    found = None if "-" in inputs else engine.plan(inputs, folder.path, settings)
+    found = None if "-" in inputs else _planned(folder, inputs, settings, engine)
     with folder.locked():
-        plan = found or engine.plan(inputs, folder.path, settings)
+        plan = found or _planned(folder, inputs, settings, engine)
         _begin(folder, plan, settings, wanted, force=force)
         folder.clean()
         wanted = chosen(folder.manifest()["methods"], settings.profile)
@@ -70,7 +70,7 @@ def run_add(
     folder = RunFolder.open(path)
     if "-" in inputs:
         raise UsageError("Standard input cannot be added to a run: save it to a file, and name that.")
-    found = engine.plan(inputs, folder.path, folder.settings())
+    found = _planned(folder, inputs, folder.settings(), engine)
     with folder.locked():
         folder.forget()  # another process may have changed the settings that do not concern the plan
         folder.clean()
@@ -88,6 +88,17 @@ def run_add(
         folder.save_manifest({**manifest, "units": len(units), "state": READING, "stages": {}})
         _compute(folder, units, unreadable, wanted, settings, engine, on_progress, grows=True)
     return folder
+
+
+def _planned(folder: RunFolder, inputs: Sequence[str], settings: Settings, engine: Engine) -> Plan:
+    """The plan for inputs. The run folder must not lie in one of them, because writing it would change the input."""
+    plan = engine.plan(inputs, folder.path, settings)
+    for source in plan.sources:
+        if folder.path.resolve().is_relative_to(source.path):
+            raise UsageError(
+                f"The run folder {folder.path} lies inside the input {source.name}: choose another folder."
+            )
+    return plan
 
 
 def run_method(

@@ -1,4 +1,4 @@
-"""Fingerprints made ready for grouping: narrow sketches to compare.
+"""Narrow sketches: what is compared of fingerprints.
 
 A fingerprint has 32 bits in each dimension. Probes need all of them to bring pages together. To check a pair 8 bits are
 enough, because the number of chance matches is known and subtracted (`kernels.sketches.row_similarity`). So a narrow

@@ -44,6 +44,8 @@ class Method:
     """Methods whose answers `group` reads, through the run folder."""
     profiles: ClassVar[tuple[str, ...]] = ("web",)
     """What the pages may be: web pages, or mail."""
+    changeable: ClassVar[tuple[str, ...]] = ()
+    """Groups of settings that concern this method alone, so they may change after the scan."""
     command: ClassVar[str]
     """The command that computes it for an existing run."""
 

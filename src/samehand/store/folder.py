@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from samehand.base.errors import RunError, SettingsError
@@ -209,6 +210,14 @@ class RunFolder:
         """How many pages a unit has."""
         record = self.done.get(part_name(PAGES.name, number))
         return record["pages"] if record else 0
+
+    def dataset(self, table: Table) -> ds.Dataset:
+        """A table that is read when it is used, and no more of it than is used. Types are checked then."""
+        paths = [self.path / table.path]
+        if table.in_parts:
+            numbered = (self.part_path(table, number) for number in self.page_ids.units.tolist())
+            paths = [path for path in numbered if path.is_file()]
+        return ds.dataset([str(path.absolute()) for path in paths], table.schema(self.settings()), format="parquet")
 
     def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
         self._check_there(path)

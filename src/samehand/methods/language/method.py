@@ -30,6 +30,7 @@ class LanguageMethod(Method):
 
     name = "language"
     about = "machine-made text: word salad, patchwork and Markov chains"
+    changeable = ("language",)
     command = "fake"
     page_table = LANGUAGE_PAGES
     tables = ()
@@ -105,7 +106,7 @@ class _LanguageStage:
 
 
 def judgement_arrays(judgements: Sequence[Judgement]) -> list[pa.Array]:
-    """The columns JUDGEMENT_FIELDS. Of what spoke for natural text the first reason is enough."""
+    """The columns JUDGEMENT_FIELDS. A natural text keeps only its first reason."""
     columns: dict[str, list[Any]] = {
         field.name: [getattr(judgement, field.name) for judgement in judgements] for field in JUDGEMENT_FIELDS
     }
@@ -118,7 +119,7 @@ def judgement_arrays(judgements: Sequence[Judgement]) -> list[pa.Array]:
 def _shortened(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
-    """Texts without what is behind their first `most` bytes, and which of them had more."""
+    """Texts cut after their first `most` bytes, and which of them were longer."""
     sizes = np.diff(offsets)
     is_cut = sizes > most
     if not is_cut.any():

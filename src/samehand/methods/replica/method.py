@@ -27,6 +27,7 @@ class ReplicaMethod(Method):
 
     name = "replica"
     about = "near replicas: documents with nearly the same words (I-Match)"
+    changeable = ("replica",)
     command = "replicas"
     page_table = REPLICA_SIGNATURES
     tables = (REPLICA_MEMBERS, REPLICA_GROUPS)

@@ -23,6 +23,7 @@ class SitesMethod(Method):
 
     name = "sites"
     about = "parked sites by the structure of their home pages, and the providers of their name servers"
+    changeable = ("sites", "providers")
     command = "parked"
     page_table = SITE_PAGES
     tables = (SITES, SITE_CLUSTERS, PROVIDERS)

@@ -20,6 +20,7 @@ class StyleMethod(Method):
 
     name = "style"
     about = "pages made by the same template or script (hidden style similarity)"
+    changeable = ("grouping",)
     command = "scan"
     page_table = STYLE_FINGERPRINTS
     tables = (STYLE_EDGES, STYLE_MEMBERS, STYLE_CLUSTERS)
