@@ -151,9 +151,9 @@ def test_many_pages_against_a_run_are_what_each_alone_is(
 ) -> None:
     urls = demo_run.pages(["url"])["url"][::60]
     queries = [(url, demo_run.content(url)) for url in urls]
-    rows = [row for table in demo_run.like_each(queries, top=5) for row in table.to_pylist()]
+    rows = [row for table in demo_run.like_each(queries, top=5) for row in table]
     for url, content in queries:
-        alone = demo_run.like(content).pages.slice(0, 5).to_pylist()
+        alone = list(demo_run.like(content).pages.head(5))
         mine = [{key: row[key] for key in alone[0]} for row in rows if row["query"] == url]
         assert mine == alone
     told = samehand_command("like", demo_run.folder.path, steps[0], "--format", "jsonl", "--top", "1")

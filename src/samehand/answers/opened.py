@@ -184,13 +184,13 @@ class OpenedRun:
         self.folder.check_finished()
         if method in self.manifest["stages"] and self.folder.done.get(method) is not None:
             return
-        has = ", ".join(self.methods) or "no method"
-        if method == "style" and self.settings.profile == "mail":
-            raise RunError(
-                f"{self.path} holds mail, which has no style. It has: {has}. See: samehand replicas {self.path}"
-            )
+        from samehand.methods.registry import methods
+
+        has = f"It has: {', '.join(self.methods) or 'no method'}."
+        if self.settings.profile not in methods()[method].profiles:
+            raise RunError(f"{self.path} holds mail, and {method} is a method for web pages. {has}")
         raise RunError(
-            f"{self.path} has no answers of the method {method}. It has: {has}. Compute it in Python with "
+            f"{self.path} has no answers of the method {method}. {has} Compute it in Python with "
             f"run.compute({method!r}), or name it in --signals of the same scan."
         )
 

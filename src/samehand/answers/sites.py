@@ -72,6 +72,7 @@ def judge(
     if files or resolve or retry:
         with run.folder.locked():
             run.folder.check_finished()
+            run.folder.withdraw(["sites"])
             wanted = Settings.from_dict(run.settings.as_dict() | changes)
             told = on_dns_progress or _silent
             read = _aside(

@@ -215,15 +215,14 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "unreadable": [f"{reject['source_path']}: {reject['reason']}" for reject in manifest["unreadable"]],
         "content_bytes": sum(record["content_bytes"] for record in records.values()),
         "growth": manifest.get("growth", {}),
-        "methods": {name: _method_status(folder, name) for name in manifest["methods"]},
-        "classes": (folder.done.get("classes") or {}).get("counts", {}),
+        "methods": {name: _method_status(folder, name, manifest["stages"]) for name in manifest["methods"]},
+        "classes": manifest["stages"].get("classes", {}),
     }
 
 
-def _method_status(folder: RunFolder, name: str) -> dict[str, Any]:
+def _method_status(folder: RunFolder, name: str, stages: dict[str, Any]) -> dict[str, Any]:
     """How far a method is: how many units have their rows, and what it reported if it is complete."""
-    done = folder.done.get(name)
-    return {"units_done": len(folder.done.parts(name)), "counts": done["counts"] if done else None}
+    return {"units_done": len(folder.done.parts(name)), "counts": stages.get(name)}
 
 
 def status_lines(found: dict[str, Any]) -> list[str]:
@@ -248,5 +247,5 @@ def status_lines(found: dict[str, Any]) -> list[str]:
     if found["growth"]:
         lines.append(f"since pages were added: {growth_line(found['growth'])}")
     if found["state"] != DONE:
-        lines.append("Not finished: run the same scan again to go on.")
+        lines.append("Not finished: run the same scan or add again to go on.")
     return lines

@@ -19,7 +19,7 @@ from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.engine.engine import Engine, Plan
 from samehand.engine.progress import OnProgress
 from samehand.engine.reading import count_parts, done_units, method_is_done, read_all
-from samehand.engine.stored_pages import check_inputs
+from samehand.engine.stored_pages import check_inputs, check_sources
 from samehand.engine.tasks import TaskOutcome
 from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
@@ -68,13 +68,13 @@ def run_add(
     New pages have larger ids than all before them, so a cluster that grows keeps its id.
     """
     folder = RunFolder.open(path)
-    settings = folder.settings()
     if "-" in inputs:
         raise UsageError("Standard input cannot be added to a run: save it to a file, and name that.")
-    found = _planned(folder, inputs, settings, engine)
+    found = _planned(folder, inputs, folder.settings(), engine)
     with folder.locked():
+        folder.forget()  # another process may have changed the settings that do not concern the plan
         folder.clean()
-        manifest = folder.manifest()
+        manifest, settings = folder.manifest(), folder.settings()
         wanted = chosen(manifest["methods"], settings.profile)
         if manifest["state"] == DONE and "style" in wanted:
             remember_members(folder)
@@ -84,7 +84,8 @@ def run_add(
         said = [Reject(**stored) for stored in manifest["unreadable"]]
         unreadable = [*said, *(reject for reject in found.unreadable if reject not in said)]
         manifest["unreadable"] = [dataclasses.asdict(reject) for reject in unreadable]
-        folder.save_manifest({**manifest, "units": len(units), "state": READING})
+        # Nothing is answered until all pages are read and grouped, even if this is killed.
+        folder.save_manifest({**manifest, "units": len(units), "state": READING, "stages": {}})
         _compute(folder, units, unreadable, wanted, settings, engine, on_progress, grows=True)
     return folder
 
@@ -120,13 +121,12 @@ def run_method(
         methods()[name].prepare(folder, settings)
         units = done_units(folder)
         check_inputs(folder, [unit for unit in units if not method_is_done(folder, unit, name, settings)])
-        # Killed from here on, the run has no answers of the method until the command is run again.
-        stages = {stage: counts for stage, counts in manifest["stages"].items() if stage not in _following(name)}
-        manifest |= {"settings": _public(settings), "methods": list(wanted), "stages": stages}
-        folder.save_manifest(manifest)
+        folder.save_manifest(manifest | {"settings": _public(settings), "methods": list(wanted)})
+        folder.withdraw({name} | {other.name for other in methods().values() if name in other.needs})
         read_all(folder, units, [name], settings, engine, on_progress)
         _group_all(folder, wanted, settings, engine, on_progress)
-        folder.save_manifest(manifest | {"stages": stages | _method_counts(folder)})
+        manifest = folder.manifest()
+        folder.save_manifest(manifest | {"stages": manifest["stages"] | _method_counts(folder)})
     return folder
 
 
@@ -196,7 +196,9 @@ def _units_of(folder: RunFolder, manifest: dict[str, Any], settings: Settings) -
     done = done_units(folder)
     if len(done) == manifest["units"]:
         return done
-    return plan_units([Source.from_dict(stored) for stored in manifest["inputs"]], settings.split_bytes)
+    sources = [Source.from_dict(stored) for stored in manifest["inputs"]]
+    check_sources(sources)
+    return plan_units(sources, settings.split_bytes)
 
 
 def _new_units(manifest: dict[str, Any], found: Plan) -> list[Unit]:
@@ -209,11 +211,6 @@ def _new_units(manifest: dict[str, Any], found: Plan) -> list[Unit]:
             )
     new = [unit for unit in found.units if unit.source.path not in known]
     return [dataclasses.replace(unit, number=manifest["units"] + place) for place, unit in enumerate(new)]
-
-
-def _following(name: str) -> set[str]:
-    """A method, and those that need its answers."""
-    return {name} | {method.name for method in methods().values() if name in method.needs}
 
 
 def _group_all(

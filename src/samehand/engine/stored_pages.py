@@ -13,7 +13,7 @@ from samehand.base.buffers import as_binary
 from samehand.base.errors import InputError, RunError
 from samehand.base.page import CONTENT_FIELD, Page, pages_to_batch
 from samehand.methods.page_batch import PageBatch
-from samehand.sources import Unit, changed_sources, read_unit
+from samehand.sources import Source, Unit, changed_sources, read_unit
 from samehand.sources.texts import Text
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
@@ -60,7 +60,12 @@ class SamePages:
 
 def check_inputs(folder: RunFolder, units: Iterable[Unit]) -> None:
     """The inputs of units that the run folder does not keep are what they were. InputError names those that are not."""
-    changed = changed_sources({unit.source: None for unit in units if not _is_kept(folder, unit)})
+    check_sources({unit.source: None for unit in units if not _is_kept(folder, unit)})
+
+
+def check_sources(sources: Iterable[Source]) -> None:
+    """Inputs are what they were when they were found. InputError names those that are not."""
+    changed = changed_sources(sources)
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise InputError(f"{', '.join(changed[:3])}{more} changed or went since the scan: {_AGAIN}")

@@ -84,7 +84,7 @@ class Sketches:
             return [_best(first + np.arange(len(row)), row, least, top) for row in found]
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            blocks = list(pool.map(compare, range(0, len(self), _BLOCK_ROWS)))
+            blocks = list(pool.map(compare, range(0, max(1, len(self)), _BLOCK_ROWS)))
         joined = [tuple(map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*blocks, strict=True)]
         return [_best(rows, similarities, least, top) for rows, similarities in joined]
 

@@ -11,7 +11,7 @@ import functools
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -110,6 +110,12 @@ class RunFolder:
         """Replaces run.json. Only who holds the lock may."""
         self.__dict__.pop("_settings", None)
         self.write_text("run.json", json.dumps({**manifest, "format": FORMAT}, indent=2, sort_keys=True) + "\n")
+
+    def withdraw(self, names: Collection[str]) -> None:
+        """The run has no answers of these methods until they are computed again, even if that is killed."""
+        manifest = self.manifest()
+        stages = {name: counts for name, counts in manifest["stages"].items() if name not in names}
+        self.save_manifest(manifest | {"stages": stages})
 
     def save_key(self, key: str) -> None:
         """Keeps a secret key beside the run, readable by its owner alone; the public one needs no file."""

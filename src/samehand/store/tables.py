@@ -10,82 +10,51 @@ import dataclasses
 
 import pyarrow as pa
 
-from samehand.base.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA
+from samehand.base.page import CONTENT_FIELD
+from samehand.store.columns import (
+    CENTRE_PAGE_ID,
+    CENTRE_URL,
+    CLUSTER_NUMBER,
+    DOC_ID,
+    FLAG,
+    GROUP_NUMBER,
+    HASH,
+    HOST,
+    HOSTS_COUNT,
+    LINKS,
+    MARKUP_FLAGS,
+    PAGE_COLUMNS,
+    PAGE_ID,
+    PAGES_COUNT,
+    PLACEHOLDER_KIND,
+    PROVIDER,
+    REAL,
+    REASON,
+    REJECT_COLUMNS,
+    REPLICA_GROUP_ID,
+    SHARE,
+    SIMILARITY,
+    SITE,
+    SITE_CLUSTER_ID,
+    SITES_COUNT,
+    STYLE_CLUSTER_ID,
+    STYLE_FAMILY_ID,
+    TEXT,
+    TITLE,
+    URL,
+    VERDICT,
+    WHOLE,
+    WORDS,
+    large_list_of,
+    list_of,
+)
 from samehand.store.table import Column, Table
 
-TEXT, WHOLE, REAL, SHARE, FLAG = pa.string(), pa.int64(), pa.float64(), pa.float32(), pa.bool_()
-HASH = pa.uint64()
-
-
-def _list(kind: pa.DataType) -> pa.DataType:
-    return pa.list_(pa.field("item", kind, nullable=False))
-
-
-def _large_list(kind: pa.DataType) -> pa.DataType:
-    return pa.large_list(pa.field("item", kind, nullable=False))
-
-
-PAGE_ID = Column("page_id", WHOLE, "Id of the page: number of its unit of work << 32, plus its place within the unit.")
-URL = Column("url", TEXT, "URL; of a page without one `source_path#offset`.")
-DOC_ID = Column("doc_id", TEXT, "The user's own id: column doc_id or id of JSONL and Parquet.", required=False)
-CLUSTER_NUMBER = Column("cluster_number", WHOLE, "Rank of the style cluster, from 1; null for a page alone in its own.")
-STYLE_CLUSTER_ID = Column("style_cluster_id", WHOLE, "Stable id of the style cluster.")
-STYLE_FAMILY_ID = Column("style_family_id", WHOLE, "Stable id of the style family.")
-GROUP_NUMBER = Column("group_number", WHOLE, "Rank of the group of near replicas, from 1.")
-REPLICA_GROUP_ID = Column("replica_group_id", WHOLE, "Stable id of the group of near replicas.")
-SIMILARITY = Column(
-    "similarity", SHARE, "Estimated Jaccard similarity of two pages; of a member to the medoid of its cluster."
-)
-PAGES_COUNT = Column("pages", WHOLE, "Pages.")
-HOSTS_COUNT = Column("hosts", WHOLE, "Different host names.")
-SITES_COUNT = Column("sites", WHOLE, "Different sites.")
-CENTRE_PAGE_ID = Column("centre_page_id", WHOLE, "The medoid.")
-CENTRE_URL = Column("centre_url", TEXT, "URL of the medoid.")
-HOST = Column("host", TEXT, "Host name.", required=False)
-SITE = Column("site", TEXT, "The site.")
-MARKUP_FLAGS = Column("markup_flags", pa.uint8(), "Limits of the markup pass that the page hit, as bits; 0 for none.")
-
-_PAGE_COLUMNS = {
-    "page_id": PAGE_ID.about,
-    "doc_id": DOC_ID.about,
-    "url": URL.about,
-    "url_kind": "What the URL is: domain, ip, suffix (a bare public suffix such as localhost), broken or missing.",
-    "url_host_name": "Host name.",
-    "url_host_registered_domain": "Registered domain (blogspot.com).",
-    "url_host_private_domain": "Private domain (foo.blogspot.com): the site.",
-    "fetch_time": "When the page was fetched.",
-    "fetch_status": "HTTP status.",
-    "content_digest": "SHA-1 of the content in base 32; as the WARC file says, where it does.",
-    "content_mime_detected": "Media type.",
-    "content_charset": "Declared or detected charset.",
-    "content_truncated": "Why the content is cut, if it is.",
-    "content_length": "Bytes of the content, decoded.",
-    "content_crc32": "CRC-32 of the content, decoded: an input that is read again must hold the same pages.",
-    "source_path": "Where the record was read: the input, and the member or file inside it.",
-    "warc_filename": "The same for WARC, ARC and WACZ; null for other inputs.",
-    "warc_record_offset": "Offset of the record: bytes, or the row or line of a table.",
-    "warc_record_length": "Stored bytes of the record.",
-}
-_REJECT_COLUMNS = {
-    "url": URL.about,
-    "reason": "Why the record did not become a page.",
-    "detail": "What exactly was wrong.",
-    "damaged": "Whether the input itself is broken.",
-    "bytes": "Bytes of the record.",
-    "source_path": _PAGE_COLUMNS["source_path"],
-    "warc_record_offset": _PAGE_COLUMNS["warc_record_offset"],
-}
-
-
-def _columns_of(schema: pa.Schema, about: dict[str, str]) -> tuple[Column, ...]:
-    return tuple(Column(field.name, field.type, about[field.name], not field.nullable) for field in schema)
-
-
-PAGES = Table("pages", "One row per page.", _columns_of(PAGE_SCHEMA, _PAGE_COLUMNS), in_parts=True)
+PAGES = Table("pages", "One row per page.", PAGE_COLUMNS, in_parts=True)
 REJECTS = Table(
     "rejects",
     "One row per record that could have been a page and is not.",
-    _columns_of(REJECT_SCHEMA, _REJECT_COLUMNS),
+    REJECT_COLUMNS,
     in_parts=True,
 )
 CONTENT = Table(
@@ -166,7 +135,7 @@ STYLE_GROWTH = Table(
         Column("kind", TEXT, "new, grew, merged or split."),
         PAGES_COUNT,
         Column("pages_before", WHOLE, "Those of them that were in a cluster before."),
-        Column("was", _list(WHOLE), "The clusters that its pages were in before."),
+        Column("was", list_of(WHOLE), "The clusters that its pages were in before."),
     ),
 )
 
@@ -185,8 +154,8 @@ REPLICA_SIGNATURES = Table(
             lambda settings: pa.binary(8 * (settings.randomised_lexicons + 1)),
             "K + 1 little-endian 64-bit signatures; 0 for a refused one.",
         ),
-        Column("word_set", _large_list(pa.uint32()), "Hashes of the words, sorted."),
-        Column("link_hosts", _large_list(HASH), "Hashes of the hosts that the page links to, sorted."),
+        Column("word_set", large_list_of(pa.uint32()), "Hashes of the words, sorted."),
+        Column("link_hosts", large_list_of(HASH), "Hashes of the hosts that the page links to, sorted."),
         MARKUP_FLAGS,
     ),
     in_parts=True,
@@ -263,14 +232,6 @@ LANGUAGE_PAGES = Table(
     in_parts=True,
 )
 
-TITLE = Column("title", TEXT, "Title of the page.")
-WORDS = Column("words", pa.int32(), "Words of the visible text.")
-LINKS = Column("links", pa.int32(), "Links.")
-PLACEHOLDER_KIND = Column("placeholder_kind", TEXT, "What kind of placeholder the page is; empty for none.")
-SITE_CLUSTER_ID = Column("site_cluster_id", WHOLE, "Stable id of the cluster of sites; null for placeholders.")
-PROVIDER = Column(
-    "provider", TEXT, "Registered domain of the name servers; `(unknown)` or `(others)` for sites that have none alone."
-)
 SITE_PAGES = Table(
     "sites/pages",
     "One row per page: its tags, and what judging its site needs.",
@@ -287,16 +248,14 @@ SITE_PAGES = Table(
         Column("domain_prefix", pa.uint32(), "Hash of the first letters of the site's name."),
         LINKS,
         Column("query_links", pa.int32(), "Links that carry a query."),
-        Column("targets", _list(HASH), "Hashes of the hosts it links to most."),
-        Column("target_links", _list(pa.int32()), "Links to each of them."),
+        Column("targets", list_of(HASH), "Hashes of the hosts it links to most."),
+        Column("target_links", list_of(pa.int32()), "Links to each of them."),
         Column("redirect_target", HASH, "Hash of the host that the page only leads on to; 0 for none."),
         PLACEHOLDER_KIND,
         MARKUP_FLAGS,
     ),
     in_parts=True,
 )
-_VERDICT = Column("verdict", TEXT, "parked, ok or unknown.")
-_REASON = Column("reason", TEXT, "Why.")
 SITES = Table(
     "sites/sites",
     "One row per site and provider, with the home page of the site.",
@@ -308,8 +267,8 @@ SITES = Table(
         TITLE,
         dataclasses.replace(SITE_CLUSTER_ID, required=False),
         Column("distance", REAL, "Distance to the centre of the cluster.", required=False),
-        _VERDICT,
-        _REASON,
+        VERDICT,
+        REASON,
         PLACEHOLDER_KIND,
         WORDS,
         LINKS,
@@ -337,8 +296,8 @@ SITE_CLUSTERS = Table(
         ),
         Column("own_name_share", REAL, "Share of sites whose text repeats their own name.", required=False),
         Column("score", REAL, "Points of evidence."),
-        _VERDICT,
-        _REASON,
+        VERDICT,
+        REASON,
         CENTRE_URL,
     ),
 )
@@ -356,8 +315,8 @@ PROVIDERS = Table(
         Column("parked_clusters", WHOLE, "Parked clusters."),
         Column("parked_share", REAL, "Share of parked sites."),
         Column("average_radius", REAL, "Average radius of the clusters (the paper's R̂)."),
-        _VERDICT,
-        _REASON,
+        VERDICT,
+        REASON,
         Column("nameservers", pa.list_(TEXT), "Name servers."),
         Column("calls_r", WHOLE, "Bounds R that were computed (the paper's table 1)."),
         Column("calls_f", WHOLE, "Bounds F that were computed."),

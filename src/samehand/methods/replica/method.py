@@ -61,10 +61,9 @@ class ReplicaMethod(Method):
 
     def status(self, counts: Counts) -> list[str]:
         """Groups, and what became of the documents."""
-        statuses = ", ".join(f"{count:,} {status}" for status, count in counts["statuses"].items())
-        lines = [
-            f"{count(counts['groups'], 'group')} of {count(counts['grouped_documents'], 'near replica')}; {statuses}"
-        ]
+        statuses = ", ".join(f"{number:,} {status}" for status, number in counts["statuses"].items()) or "no documents"
+        groups, documents = count(counts["groups"], "group"), count(counts["grouped_documents"], "near replica")
+        lines = [f"{groups} of {documents}; {statuses}"]
         if counts["markup_capped"]:
             lines.append(f"{counts['markup_capped']:,} pages hit a limit of the markup pass (--max-tokens and others)")
         if counts["leader_cap_hits"]:

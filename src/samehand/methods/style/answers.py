@@ -30,6 +30,7 @@ from samehand.methods.style.noise import Stored, style_batch
 from samehand.methods.style.own_hosts import hosts_named_in, mask_host
 from samehand.methods.style.sketches import open_sketches
 from samehand.store.folder import RunFolder
+from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
 from samehand.store.tables import PAGES, STYLE_FINGERPRINTS
 
@@ -91,13 +92,7 @@ class StyleAnswers:
 
     def like_row(self, row: int) -> pa.Table:
         """Every page that shares something with a page of the run, most similar first (section 4.1)."""
-        page_id = int(self._folder.page_ids.ids(np.array([row]))[0])
-        unit = page_id >> 32
-        part = self._folder.read_part(STYLE_FINGERPRINTS, unit)
-        stored = Stored.of(part.slice(page_id & 0xFFFFFFFF, 1).combine_chunks().to_batches()[0], self._settings)
-        ((rows, similarities),) = self._nearest(stored, top=None)
-        equal = np.append(self._equal_rows(stored), row)
-        return self._pages.listed(*_with_equal(rows, similarities, np.unique(equal)))
+        return self._pages.listed(*self._like_row(row))
 
     def like_page(self, page: Page) -> pa.Table:
         """Every page that shares something with any page, most similar first.
@@ -105,18 +100,15 @@ class StyleAnswers:
         A page without a URL that the run holds, byte for byte, is taken for that page. Any other is compared with each
         page of the run as if it stood on that page's host.
         """
-        known = [] if page.url else self._rows_with(page.content)
-        return self.like_row(known[0]) if known else self._pages.listed(*self._like(page, top=None))
+        return self._pages.listed(*self._like(page, top=None))
 
-    def _rows_with(self, content: bytes) -> list[int]:
-        """The rows of pages with just this content."""
-        found: list[int] = []
-        wanted, first = (len(content), zlib.crc32(content)), 0
-        for batch in self._folder.iterate(PAGES, ["content_length", "content_crc32"]):
-            lengths, sums = (batch.column(name).to_numpy() for name in ("content_length", "content_crc32"))
-            found += (first + np.flatnonzero((lengths == wanted[0]) & (sums == wanted[1]))).tolist()
-            first += len(batch)
-        return found
+    def _like_row(self, row: int) -> Found:
+        page_id = int(self._folder.page_ids.ids(np.array([row]))[0])
+        part = self._folder.read_part(STYLE_FINGERPRINTS, page_id >> UNIT_BITS)
+        place = page_id & ((1 << UNIT_BITS) - 1)
+        stored = Stored.of(part.slice(place, 1).combine_chunks().to_batches()[0], self._settings)
+        ((rows, similarities),) = self._nearest(stored, top=None)
+        return _with_equal(rows, similarities, np.append(self._equal_rows(stored), row))
 
     def like_each(self, pages: Iterable[tuple[str, Page]], *, top: int) -> Iterator[pa.Table]:
         """The `top` most similar pages of each of many pages, which are given with their names."""
@@ -133,27 +125,39 @@ class StyleAnswers:
     def _like_many(self, pages: Sequence[Page], top: int) -> list[Found]:
         """Those with a URL in one pass over the run; the others one by one, for each may stand on several hosts."""
         placed = [page for page in pages if page.url]
-        found = iter(self._nearest(self._stored(placed), top=top)) if placed else iter(())
-        return [next(found) if page.url else self._like(page, top=top) for page in pages]
+        near = iter(self._nearest(self._stored(placed), top=top)) if placed else iter(())
+        found = []
+        for page in pages:
+            rows, similarities = next(near) if page.url else self._like(page, top=top)
+            rows, similarities = _with_equal(rows, similarities, self._rows_with(page.content))
+            found.append((rows[:top], similarities[:top]))
+        return found
 
     def _like(self, page: Page, *, top: int | None) -> Found:
+        same = self._rows_with(page.content)
+        if page.url:
+            found = self._like_fingerprint(page)
+        else:
+            found = self._like_row(int(same[0])) if same.size else self._like_on_any_host(page)
+        rows, similarities = _with_equal(*found, same)
+        return rows[:top], similarities[:top]
+
+    def _like_fingerprint(self, page: Page) -> Found:
         stored = self._stored([page])
         ((rows, similarities),) = self._nearest(stored, top=None)
-        equal = self._equal_rows(stored)
-        rows, similarities = _with_equal(rows, similarities, equal)
-        for host, site in [] if page.url else self._hosts_named_in(page.content):
+        return _with_equal(rows, similarities, self._equal_rows(stored))
+
+    def _like_on_any_host(self, page: Page) -> Found:
+        """Each page of the run by similarity to a page that is taken to stand on its host."""
+        rows, similarities = self._like_fingerprint(page)
+        for host, site in self._hosts_named_in(page.content):
             masked = dataclasses.replace(page, content=mask_host(page.content, host, site))
+            near, likeness = self._like_fingerprint(masked)
             here = self._rows_of_host(host)
-            there = self._stored([masked])
-            ((near, likeness),) = self._nearest(there, top=None)
-            on_host = np.isin(near, here)
-            equal = np.intersect1d(self._equal_rows(there), here)
-            near, likeness = _with_equal(near[on_host], likeness[on_host], equal)
-            kept = ~np.isin(rows, here)
-            rows = np.concatenate([rows[kept], near])
-            similarities = np.concatenate([similarities[kept], likeness])
-        order = np.lexsort((rows, -similarities))[:top]
-        return rows[order], similarities[order]
+            kept, on_host = ~np.isin(rows, here), np.isin(near, here)
+            rows = np.concatenate([rows[kept], near[on_host]])
+            similarities = np.concatenate([similarities[kept], likeness[on_host]])
+        return rows, similarities
 
     def _stored(self, pages: Sequence[Page]) -> Stored:
         """Fingerprints, made as a scan makes them."""
@@ -172,6 +176,10 @@ class StyleAnswers:
                 found.append(first + np.flatnonzero(keys == stored.identity[0]))
                 first += len(batch)
         return np.concatenate(found)
+
+    def _rows_with(self, content: bytes) -> NDArray[np.int64]:
+        """The rows of pages with just this content, whatever their hosts."""
+        return np.flatnonzero(self._content_keys == np.uint64(len(content) << 32 | zlib.crc32(content)))
 
     def _hosts_named_in(self, content: bytes) -> list[tuple[str | None, str | None]]:
         """Hosts of the run that a small page names: on them it would have another fingerprint."""
@@ -251,6 +259,17 @@ class StyleAnswers:
         return self._folder.page_ids.ids()
 
     @functools.cached_property
+    def _content_keys(self) -> NDArray[np.uint64]:
+        """Length and checksum of each page."""
+        keys = np.empty(len(self._page_ids), np.uint64)
+        first = 0
+        for batch in self._folder.iterate(PAGES, ["content_length", "content_crc32"]):
+            lengths, sums = (batch.column(name).to_numpy() for name in ("content_length", "content_crc32"))
+            keys[first : first + len(batch)] = lengths.astype(np.uint64) << np.uint64(32) | sums
+            first += len(batch)
+        return keys
+
+    @functools.cached_property
     def _sketches(self) -> Sketches:
         return open_sketches(self._folder, self._settings)
 
@@ -267,6 +286,7 @@ class StyleAnswers:
 
 def _with_equal(rows: NDArray[np.int64], similarities: NDArray[np.float32], equal: NDArray[np.int64]) -> Found:
     """Rows that are equal to the page come first, at similarity 1."""
+    equal = np.unique(equal)
     kept = ~np.isin(rows, equal)
     rows, similarities = rows[kept], similarities[kept]
     ones = np.ones(equal.size, np.float32)
