@@ -15,6 +15,13 @@ import pytest
 import samehand
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+SMALL = """
+spark.sql.shuffle.partitions 2
+spark.default.parallelism 2
+spark.sql.codegen.wholeStage false
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+"""
+"""Spark for a few hundred pages: 200 partitions, which is its default, take minutes."""
 Example = Callable[..., list[str]]
 
 
@@ -98,12 +105,11 @@ def test_explore(example: Example, demo_run: samehand.Run) -> None:
 @pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
 @pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="pyspark is not installed")
 def test_on_spark(crawl: str, demo_run: samehand.Run, tmp_path: Path) -> None:
-    # A process of its own: the tests of Spark have a session with other settings in this one. Few partitions, since
-    # 200 of them, which is Spark's default, take minutes for a few hundred pages.
-    (tmp_path / "spark-defaults.conf").write_text("spark.sql.shuffle.partitions 2\nspark.default.parallelism 2\n")
+    # A process of its own: the tests of Spark have a session with other settings in this one.
+    (tmp_path / "spark-defaults.conf").write_text(SMALL)
     command = [sys.executable, str(EXAMPLES / "on_spark.py"), crawl, str(tmp_path / "run"), "local[2]"]
     environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     run = samehand.open_run(tmp_path / "run")
     assert done.stdout.strip() == repr(run.clusters().head(5))
