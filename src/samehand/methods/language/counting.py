@@ -25,7 +25,7 @@ from samehand.base.files import write_whole
 from samehand.kernels.ngrams import tries as kernel
 from samehand.methods.language.trie import Make, Trie, TrieBuilder, field_bits
 from samehand.methods.language.vocabulary import MOST_WORDS, Vocabulary, WordCounter
-from samehand.store.done import DoneRecords, part_name
+from samehand.store.done import DoneRecords
 
 Text = tuple[NDArray[np.int32], NDArray[np.int64]]
 """Word ids, and the offsets of the sentences in them (one more than there are sentences)."""
@@ -87,7 +87,7 @@ def count(
         done = DoneRecords(working / "done")
         paths: list[Path] = []
         for text in _portions(texts, most):
-            path = working / part_name("run", len(paths))
+            path = working / f"run_{len(paths):06d}"
             before = done.get(path.name)
             work = functools.partial(_make_run, path, text, order=order, words=len(vocabulary))
             done.once(path.name, _digest(made_with, text), work)

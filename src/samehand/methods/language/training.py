@@ -207,5 +207,5 @@ def _scratch(out: Path) -> Iterator[Path]:
             yield folder
             is_done = True
         finally:
-            if is_done or not any(folder.glob("run-*")):
+            if is_done or not any(folder.glob("run_*")):
                 shutil.rmtree(folder, ignore_errors=True)
