@@ -141,14 +141,12 @@ def page_rows(count: int, seed: int = 0) -> pa.Table:
         "url_kind": ["domain"] * count,
         "url_host_name": [f"h{number}.s{number % 90}.com" if number % 50 else None for number in numbers],
         "url_host_private_domain": [f"s{number % 90}.com" if number % 10 else None for number in numbers],
-        "content_length": np.zeros(count, np.int64),
         "source_path": ["planted"] * count,
-        "warc_record_offset": np.arange(count),
-        "warc_record_length": np.zeros(count, np.int64),
     }
     for field in PAGES.fixed_schema:
         if field.name not in columns and field.name != "page_id":
-            columns[field.name] = pa.nulls(count, field.type)
+            none = pa.nulls(count, field.type)
+            columns[field.name] = none if field.nullable else none.fill_null(0)
     return pa.table(columns)
 
 
