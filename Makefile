@@ -10,7 +10,7 @@ DATA ?= ../shared/data
 
 .PHONY: demo test check docs evaluate bench lock clean
 
-# The demo crawl is made on the spot, scanned, and its clusters are printed.
+# The demo crawl is copied out of the package, scanned, and its clusters are printed.
 demo: $(STAMP)
 	$(BIN)/samehand demo build/demo
 	$(BIN)/samehand scan build/demo/crawl.warc.gz -o build/demo/run
@@ -26,6 +26,7 @@ check: $(TEST_STAMP)
 # Writes the outputs shown in the docs anew.
 docs: $(TEST_STAMP)
 	$(BIN)/python tests/shown.py
+	$(BIN)/python tests/api_page.py
 
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(TEST_STAMP)

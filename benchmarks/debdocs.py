@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 import samehand
 from benchmarks.scale import pair_scores
+from samehand.store.tables import STYLE_MEMBERS
 
 
 def main() -> None:
@@ -72,12 +73,12 @@ def _rates(run: samehand.Run, seconds: float, memory: dict[str, int]) -> None:
     stages = run.manifest["stages"]
     read, style = stages["read"], stages["style"]
     megabytes = read["content_bytes"] / 1e6
-    print(f"{read['pages']:,} pages, {read['rejects']:,} rejects, {megabytes:,.0f} MB of HTML in {seconds:.0f} s:")
+    rejects = sum(read["rejected"].values())
+    print(f"{read['pages']:,} pages, {rejects:,} rejects, {megabytes:,.0f} MB of HTML in {seconds:.0f} s:")
     print(f"  {read['pages'] / seconds:,.0f} pages/s, {megabytes / seconds:,.0f} MB/s")
     print(f"  reading, fingerprints and writing {read['worker_seconds']:.0f} worker seconds")
-    for signal, facts in stages.items():
-        if signal != "read":
-            print(f"  grouping by {signal} {facts['seconds']:.1f} s")
+    for name in run.methods:
+        print(f"  grouping by {name} {(run.folder.done.get(name) or {})['seconds']:.1f} s")
     print(
         f"  {style['checks']:,} checks, {style['checks'] / read['pages']:,.0f} a page; {style['equal']:,} equal pages"
     )
@@ -86,9 +87,9 @@ def _rates(run: samehand.Run, seconds: float, memory: dict[str, int]) -> None:
 
 
 def _largest(run: samehand.Run) -> None:
-    print("largest clusters\n    pages  domains  mean  centre")
-    for row in run.clusters().sort_by([("pages", "descending")]).slice(0, 8).to_pylist():
-        print(f"  {row['pages']:7,} {row['domains']:8,} {row['mean_similarity']:5.2f}  {row['centre_url'][:80]}")
+    print("largest clusters\n    pages    sites  mean  centre")
+    for row in run.clusters().table.sort_by([("pages", "descending")]).slice(0, 8).to_pylist():
+        print(f"  {row['pages']:7,} {row['sites']:8,} {row['mean_similarity']:5.2f}  {row['centre_url'][:80]}")
     print()
 
 
@@ -98,20 +99,20 @@ def _agreement(run: samehand.Run, labels: Path) -> None:
             row["url_host_name"]: row["generator"] for row in csv.DictReader(handle, delimiter="\t") if row["generator"]
         }
     names = sorted(set(generators.values()))
-    pages = run.pages(["page_id", "url_host_name"])
+    pages = run.pages(["page_id", "url_host_name"]).table
     hosts = pc.fill_null(pages.column("url_host_name"), "").to_pylist()
     wanted = np.array([names.index(generators[host]) if host in generators else -1 for host in hosts])
     page_ids = pages.column("page_id").to_numpy()
-    members = run.folder.read_table("style/members.parquet")
+    members = run.folder.read(STYLE_MEMBERS)
     rows = np.searchsorted(page_ids, members.column("page_id").to_numpy())
     known = wanted >= 0
     print(f"{np.count_nonzero(known):,} pages of packages with one known generator ({len(names)} of them)")
     print("pair precision / recall against the generator")
-    for name in ("family_id", "cluster_id"):
+    for name in ("style_family_id", "style_cluster_id"):
         groups = np.arange(page_ids.size)
         groups[rows] = np.searchsorted(page_ids, members.column(name).to_numpy())
         precision, recall = pair_scores(groups[known], wanted[known])
-        print(f"  {name:10} {precision:.4f} {recall:.4f}  F1 {2 * precision * recall / (precision + recall):.4f}")
+        print(f"  {name:16} {precision:.4f} {recall:.4f}  F1 {2 * precision * recall / (precision + recall):.4f}")
 
 
 if __name__ == "__main__":

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 from samehand.base.page import PAGE_SCHEMA
 from samehand.base.settings import Settings
-from samehand.methods.style.noise import style_schema
-from samehand.methods.style.sketches import FINGERPRINTS
-from samehand.store.folder import RunFolder
+from samehand.store.done import part_name
+from samehand.store.folder import MADE_WITH, RunFolder
+from samehand.store.manifest import READING
+from samehand.store.tables import PAGES, STYLE_FINGERPRINTS
 
 PART_ROWS = 50_000
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_SOURCE = {"name": "planted", "path": "planted", "kind": "jsonl", "size": 0, "digest": ""}
+_READ = {"settings": "", "rejected": {}, "skipped": {}, "without_url": 0, "damaged": 0, "content_bytes": 0}
+_READ |= {"first": 0, "stop": 0, "seconds": 0.0}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,7 +46,23 @@ def plant(path: Path, rows: int, *, seed: int = 1, settings: Settings | None = N
         part = labels[first : first + PART_ROWS]
         values = planted_values(draw, part, kept, settings.dimensions)
         _write_part(folder, number, part, values, settings)
-        folder.mark_done(f"style-{number:06d}", {"rows": len(part)})
+        unit = {"number": number, "start": 0, "end": 0, "exact": True, "source": _SOURCE}
+        folder.done.set(part_name("style", number), {"unit": unit, "source": ""})
+        folder.done.set(part_name("pages", number), {**_READ, "unit": unit, "pages": len(part)})
+    folder.save_manifest(
+        {
+            "settings": settings.changed(),
+            "read_settings": settings.digest(*MADE_WITH),
+            "key": "public",
+            "inputs": [],
+            "unreadable": [],
+            "failures": [],
+            "methods": ["style"],
+            "stages": {},
+            "units": -(-rows // PART_ROWS),
+            "state": READING,
+        }
+    )
     return Planted(folder, labels)
 
 
@@ -82,7 +102,9 @@ def _write_part(
     )
     zeros = np.zeros(rows, np.uint64)
     filled = np.full(rows, settings.dimensions, np.int16)
-    table = pa.table([page_ids, np.full(rows, 5_000), zeros, zeros, filled, fingerprints], style_schema(settings))
+    table = pa.table(
+        [page_ids, np.full(rows, 5_000), zeros, zeros, filled, fingerprints], STYLE_FINGERPRINTS.schema(settings)
+    )
     hosts = [
         f"{label if label >= 0 else 'x'}-{number}-{row % 997}.example" for row, label in enumerate(labels.tolist())
     ]
@@ -95,7 +117,7 @@ def _write_part(
     }
     nothing = {field.name: _default(field, rows) for field in PAGE_SCHEMA if field.name not in columns}
     pages = pa.table({**columns, **nothing}).select(PAGE_SCHEMA.names).cast(PAGE_SCHEMA)
-    for name, part in ((FINGERPRINTS, table), ("pages", pages)):
+    for name, part in ((STYLE_FINGERPRINTS, table), (PAGES, pages)):
         target = folder.part_path(name, number)
         target.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(part, target, compression="zstd", row_group_size=2048, use_dictionary=False)

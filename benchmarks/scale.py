@@ -21,16 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.planted import plant, planted_values
-from samehand.answers.run import LIKE_LEAST
 from samehand.base.settings import Settings
 from samehand.grouping.edges import cut
 from samehand.grouping.forest import find_forest
 from samehand.grouping.probes import Buckets, plan_probes
 from samehand.grouping.sketches import Sketches, lanes_of, sketch_words
 from samehand.kernels import sketches as kernel
+from samehand.methods.style.answers import LIKE_LEAST
 from samehand.methods.style.clusters import group_rows, write_grouped
 from samehand.methods.style.sketches import check_rule, open_sketches, probe_plan, searched
 from samehand.store.folder import RunFolder
+from samehand.store.tables import STYLE_FINGERPRINTS
 
 SIZES = (500_000, 1_000_000, 2_000_000, 5_000_000)
 PEER_ROWS = 20_000
@@ -63,7 +64,7 @@ def measure(path: Path, bits: int) -> dict[str, Any]:
     lap("cuts, chains, centres")
     memory = peak_memory()
     sketches.release()
-    write_grouped(folder, grouped)
+    write_grouped(folder, grouped, settings)
     lap("writing answers")
     np.save(path / f"found-{bits}.npy", np.stack([grouped.labels, grouped.families]))
     return {
@@ -209,7 +210,7 @@ def _print_peer(name: str, seconds: float, ours: float, scores: tuple[float, flo
 
 
 def _values_of(folder: RunFolder) -> NDArray[np.uint32]:
-    column = folder.read_parts("style/fingerprints", ["fingerprint"]).column("fingerprint")
+    column = folder.read(STYLE_FINGERPRINTS, ["fingerprint"]).column("fingerprint")
     return np.frombuffer(b"".join(column.to_pylist()), "<u4").reshape(-1, 128)
 
 

@@ -20,9 +20,8 @@ from fastwarc.warc import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+import samehand
 from samehand import Settings
-from samehand.engine.local import LocalEngine
-from samehand.engine.pipeline import run_scan
 from samehand.methods.style import noise as style
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
@@ -106,7 +105,7 @@ def _scans(name: str, pages: list[bytes], repeats: int) -> None:
 
         def scan() -> None:
             out = Path(folder) / f"run-{next(counter)}"
-            run_scan([str(crawl)], out, settings=Settings(), engine=LocalEngine(1), tell=lambda _: None, force=False)
+            samehand.scan(crawl, out, workers=1)
 
         ours, theirs = _taking_turns(scan, bare, repeats)
     size = megabytes * 1000 / len(pages)

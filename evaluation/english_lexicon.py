@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-from samehand.methods.replica.signal import SHIPPED_LEXICON
 
 from evaluation.corpora import debian_pages
 from samehand.html import visible_text
 from samehand.methods.replica.lexicon import WordCounts
+from samehand.methods.replica.method import SHIPPED_LEXICON
 
 _DOCUMENT_BYTES = 4000
 _MARKUP = re.compile(rb"<[^>]*>")

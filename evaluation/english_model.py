@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evaluation import language_corpora as corpora
 from evaluation.detector_training import learn
 from samehand.kernels.ngrams.tries import FIRST_WORD
-from samehand.kernels.text.word_shapes import ENDINGS, WORD
+from samehand.kernels.text.word_shapes import ENDINGS, WORD, word_shapes
 from samehand.methods.language import katz
 from samehand.methods.language.counting import Counts, count_spans
 from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
@@ -28,7 +28,6 @@ from samehand.methods.language.features import (
     Tables,
     lowered,
     stem_chances_of,
-    word_hashes,
     words_of,
 )
 from samehand.methods.language.model import Model
@@ -95,8 +94,14 @@ def learn_language(tokens: Sequence[Tokens], spam_words: Sequence[str]) -> Langu
     classes, endings, others = _classes(model, tokens, ids)
     logs3, logs2, logs1 = _class_logs(model, tokens, classes, endings, others)
     topics, weights = _topics(ids)
-    known = (classes, endings, others, logs3, logs2, logs1, topics, weights, word_hashes(spam_words))
+    known = (classes, endings, others, logs3, logs2, logs1, topics, weights, _hashes(spam_words))
     return Language(model, Tables(*known, stem_chances=stem_chances_of(model), step=STEP, own=OWN_CLASSES))
+
+
+def _hashes(words: Sequence[str]) -> NDArray[np.uint64]:
+    """The sorted hashes of words in lower case."""
+    data, offsets = corpora.end_to_end(word.lower().encode() for word in words)
+    return np.unique(word_shapes(data, offsets[:-1], offsets[1:])[0])
 
 
 def _counts(tokens: Sequence[Tokens]) -> Counts:

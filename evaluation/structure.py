@@ -28,6 +28,7 @@ from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.providers import Rules, judge
 from samehand.methods.sites.tags import TagSequences, tag_sequences
 from samehand.methods.sites.verdicts import PARKED, Verdicts
+from samehand.store.tables import STYLE_MEMBERS
 
 SEEDS, HELD_OUT = (1, 2), 9041
 PROVIDER_F, SITE_F, FALSE_POSITIVES = 0.95, 0.98, 0.005
@@ -164,8 +165,8 @@ def style_clusters(sites: Sequence[WorldSite]) -> NDArray[np.int64]:
                 row = {"url": f"http://{site.domain}/", "html": site.content.decode()}
                 file.write(json.dumps(row) + "\n")
         run = samehand.scan(str(table), Path(folder) / "run")
-        members = run.folder.read_table("style/members.parquet")
-    found = dict(zip(members.column("url").to_pylist(), members.column("cluster_id").to_pylist(), strict=True))
+        members = run.folder.read(STYLE_MEMBERS)
+    found = dict(zip(members.column("url").to_pylist(), members.column("style_cluster_id").to_pylist(), strict=True))
     return np.array([found.get(f"http://{site.domain}/", -1) for site in sites], np.int64)
 
 

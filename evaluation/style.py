@@ -19,7 +19,8 @@ from evaluation.corpora import LabelledPage, PairScore, debian_pages, pair_score
 from samehand import Settings
 from samehand.grouping import edges as grouping
 from samehand.methods.style import noise as style
-from samehand.methods.style.clusters import EDGES, edges_from_table
+from samehand.methods.style.clusters import read_forest
+from samehand.store.tables import STYLE_MEMBERS
 
 FAMILY_PRECISION, FAMILY_F1, CLUSTER_PRECISION = 0.995, 0.88, 0.999
 WORST_KEY_F1 = 0.87
@@ -64,16 +65,15 @@ class Corpus:
 
     def labels(self, run: samehand.Run, column: str) -> list[int]:
         """The group of each page in page order; a page in no group is its own."""
-        members = run.folder.read_table("style/members.parquet")
+        members = run.folder.read(STYLE_MEMBERS)
         found = dict(zip(members.column("url").to_pylist(), members.column(column).to_pylist(), strict=True))
         return [found.get(url, -1 - number) for number, url in enumerate(self.urls)]
 
     def labels_at(self, run: samehand.Run, cut: float) -> list[int]:
         """Components at any threshold, from the stored forest."""
-        pages = run.pages(["url", "page_id"])
-        forest = edges_from_table(run.folder.read_table(EDGES), pages.column("page_id").to_numpy())
-        labels = grouping.cut(forest, pages.num_rows, cut).tolist()
-        found = dict(zip(pages.column("url").to_pylist(), labels, strict=True))
+        urls = run.pages(["url"])["url"]
+        labels = grouping.cut(read_forest(run.folder), len(urls), cut).tolist()
+        found = dict(zip(urls, labels, strict=True))
         return [found[url] for url in self.urls]
 
 
@@ -93,9 +93,9 @@ def main() -> None:
 def _report(corpus: Corpus, folder: Path) -> list[Floor]:
     print(f"{len(corpus.pages)} pages, {len(set(corpus.truth('generator')))} generators, signatures stripped\n")
     run = corpus.scan(folder / "default", Settings())
-    families, clusters = corpus.labels(run, "family_id"), corpus.labels(run, "cluster_id")
+    families, clusters = corpus.labels(run, "style_family_id"), corpus.labels(run, "style_cluster_id")
     paper = corpus.scan(folder / "paper", Settings.preset("paper"))
-    _print_levels(corpus, families, clusters, corpus.labels(paper, "cluster_id"))
+    _print_levels(corpus, families, clusters, corpus.labels(paper, "style_cluster_id"))
     _print_cuts(corpus, corpus.scan(folder / "cuts", Settings(family_threshold=0.05)))
     worst = _print_keys(corpus, folder)
     _print_errors(corpus)
@@ -145,7 +145,7 @@ def _print_keys(corpus: Corpus, folder: Path) -> PairScore:
     scores = []
     for key in KEYS:
         run = corpus.scan(folder / f"key-{key}", Settings(key=key))
-        scores.append(pair_score(corpus.labels(run, "family_id"), corpus.truth("generator")))
+        scores.append(pair_score(corpus.labels(run, "style_family_id"), corpus.truth("generator")))
     worst = PairScore(*(min(column) for column in zip(*scores, strict=True)))
     print(f"families under {len(KEYS)} other keys: worst precision {worst.precision:.4f}, worst F1 {worst.f1:.3f}\n")
     return worst

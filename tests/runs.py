@@ -2,10 +2,21 @@
 
 import csv
 import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import samehand
+from samehand.answers.sites import judge
 from samehand.cli.demo import DemoFiles
+from samehand.engine.local import LocalEngine
+from samehand.engine.tasks import Task, TaskOutcome
+from samehand.methods.method import Counts, Method
+from samehand.methods.sites.judge import stored_verdicts
+from samehand.methods.sites.nameservers import NameServers
+from samehand.methods.sites.verdicts import Verdicts
+from samehand.store.folder import RunFolder
 
 
 def tables(folder: Path, *rooms: str) -> dict[str, bytes]:
@@ -28,3 +39,34 @@ def truth_of(demo: DemoFiles) -> dict[str, dict[str, str]]:
 def kinds_of(demo: DemoFiles, key: str = "url") -> dict[str, str]:
     """The kind of each page of the demo, or of each `domain`."""
     return {row[key]: row["kind"] for row in truth_of(demo).values()}
+
+
+class Judged(NamedTuple):
+    """Verdicts on the sites of a run, and the name servers that were read for them."""
+
+    verdicts: Verdicts
+    counts: dict[str, Any]
+    servers: NameServers | None
+
+
+def judge_run(path: Path, **options: Any) -> Judged:
+    """Judges the sites of a run, as `samehand parked` does."""
+    run = samehand.open_run(path)
+    servers = judge(run, **options)
+    return Judged(stored_verdicts(run.folder), run.counts("sites"), servers)
+
+
+class CountingEngine(LocalEngine):
+    """The local engine. It counts the tasks that it read and the methods that it grouped."""
+
+    def __init__(self) -> None:
+        super().__init__(workers=1)
+        self.work: Counter[str] = Counter()
+
+    def read(self, folder: RunFolder, tasks: Sequence[Task], *rest: Any) -> Iterator[TaskOutcome]:
+        self.work["read"] += len(tasks)
+        return super().read(folder, tasks, *rest)
+
+    def group(self, method: Method, *rest: Any) -> Counts:
+        self.work[method.name] += 1
+        return super().group(method, *rest)

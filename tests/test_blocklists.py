@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from samehand.base.errors import UsageError
 from samehand.base.page import is_shared_domain
 from samehand.exports.blocklists import BlockList, to_domains, to_rpz
-from samehand.methods.sites.verdicts import CLUSTER_SCHEMA, Verdicts
+from samehand.methods.sites.verdicts import Verdicts
+from samehand.store.tables import SITE_CLUSTERS
 
 Provider = tuple[str, str, tuple[str, ...]]
 """Name, verdict and name servers."""
@@ -46,7 +47,7 @@ def judged(providers: Iterable[Provider] = (), sites: Iterable[Site] = (), *, ho
     provider_schema = pa.schema([("provider", text), ("verdict", text), ("nameservers", names)])
     return Verdicts(
         pa.Table.from_pylist(found, site_schema),
-        CLUSTER_SCHEMA.empty_table(),
+        SITE_CLUSTERS.fixed_schema.empty_table(),
         pa.Table.from_pylist(rows, provider_schema),
     )
 

@@ -15,7 +15,6 @@ import pytest
 from language_corpus import article, chained, count_of, trained, write_articles
 from samehand.base.errors import InputError, RunBusyError, UsageError
 from samehand.cli.demo import DemoFiles
-from samehand.methods.language.arpa import read_arpa
 from samehand.methods.language.detector import SHIPPED_DETECTOR, SHIPPED_MODEL
 from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS
 from samehand.methods.language.model import Model
@@ -228,7 +227,8 @@ def test_a_text_is_judged_alike_alone_and_among_others(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"means": [1.0]}, {"weights": "abc"}, {"found": 3}, {"spreads": [float("nan")] * 8}]
+    "change",
+    [{"means": [1.0]}, {"weights": "abc"}, {"found": 3}, {"spreads": [float("nan")] * 8}, {"kinds": [[1], [2, 3]]}],
 )
 def test_a_reference_that_makes_no_sense(model: Path, change: dict[str, object]) -> None:
     stored = Model.open(model).metadata["natural"]
@@ -277,8 +277,8 @@ BAD_TEXTS = {
     "empty.html": (b"", "too short"),
     "nothing.html": (b"<html><body></body></html>", "too short"),
     "control.txt": (bytes(range(1, 32)) * 300, "too short"),
-    "nospaces.txt": (b"abcdefghij" * 100_000, None),
-    "same.txt": (b"word " * 1_000_000, None),
+    "nospaces.txt": (b"abcdefghij" * 20_000, None),
+    "same.txt": (b"word " * 100_000, None),
     "chinese.txt": ("\u4f60\u597d\u4e16\u754c\u3002".encode() * 500, "unknown language"),
     "russian.txt": ("Это текст на языке, которого модель не знает. ".encode() * 50, "unknown language"),
     "binary.txt": (np.random.Generator(np.random.PCG64(1)).bytes(5000), "unknown language"),
@@ -387,13 +387,14 @@ def test_successors_are_the_probabilities_of_the_model(model: Path) -> None:
         assert 0.5 < chances.sum() <= 1.0001
 
 
-def test_export_and_import_keep_every_probability(model: Path, tmp_path: Path, samehand_command: Command) -> None:
+def test_export_and_import_keep_every_probability(articles: Path, tmp_path: Path, samehand_command: Command) -> None:
+    model = tmp_path / "own.lm"
+    train_model([str(articles)], model, rule=TrainingRule(), on_progress=nothing)
     assert samehand_command("language", "export", model, "-o", tmp_path / "new" / "own.arpa.gz").code == 0
     ended = samehand_command("language", "import", tmp_path / "new" / "own.arpa.gz", "-o", tmp_path / "back.lm")
     assert (ended.code, "order 4" in ended.out) == (0, True)
     before, after = Model.open(model), Model.open(tmp_path / "back.lm")
     assert np.allclose(before.logs[3:], after.logs[3:], atol=1e-5)
-    assert read_arpa(tmp_path / "new" / "own.arpa.gz").order == 4
     (tmp_path / "a.txt").write_text(article(9000))
     scored = samehand_command(
         "language", "score", "--model", tmp_path / "back.lm", tmp_path / "a.txt", "--format", "jsonl"

@@ -1,5 +1,6 @@
 """The docs are under test: every command runs, and what is shown is what it prints."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,16 @@ def test_every_command_is_in_the_readme() -> None:
     text = (shown.ROOT / "README.md").read_text()
     for name in cli.commands:
         assert f"samehand {name}" in text
+
+
+def test_every_step_of_the_walk_in_contributing_is_there() -> None:
+    """Each `file:function` of CONTRIBUTING.md names a function, class or method of that file."""
+    steps = re.findall(r"`([\w/]+\.py):([\w.]+)`", (shown.ROOT / "CONTRIBUTING.md").read_text())
+    assert len(steps) > 30
+    for file, name in steps:
+        source = (shown.ROOT / "src" / "samehand" / file).read_text()
+        for part in name.split("."):
+            assert re.search(rf"^\s*(?:async def|def|class) {part}\b", source, re.MULTILINE), f"{file}:{name}"
 
 
 def test_changelog_knows_this_version() -> None:

@@ -17,9 +17,9 @@ import samehand
 from runs import tables
 from samehand.base.errors import RunMismatchError, UsageError
 from samehand.cli.demo import DemoFiles
-from samehand.engine.tasks import part_name
 from samehand.methods.style.growth import growth_table
 from samehand.sources import read_unit
+from samehand.store.tables import STYLE_MEMBERS
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +50,22 @@ def answers(run: samehand.Run) -> dict[str, bytes]:
     return {name: table for name, table in tables(run.folder.path).items() if name not in told}
 
 
+def clusters_by_page(run: samehand.Run) -> dict[int, int]:
+    return {row["page_id"]: row["style_cluster_id"] for row in run.folder.read(STYLE_MEMBERS).to_pylist()}
+
+
 def test_adding_in_three_steps_equals_one_scan(steps: list[Path], tmp_path: Path) -> None:
     names = [str(step) for step in steps]
-    whole = samehand.scan(names, tmp_path / "whole", workers=1, signals=("style", "replica"))
-    grown = samehand.scan(names[0], tmp_path / "grown", workers=1, signals=("style", "replica"))
-    before = {row["page_id"]: row["cluster_id"] for row in grown.folder.read_table("style/members.parquet").to_pylist()}
+    whole = samehand.scan(names, tmp_path / "whole", workers=1, signals="all")
+    grown = samehand.scan(names[0], tmp_path / "grown", workers=1, signals="all")
+    before = clusters_by_page(grown)
     sizes: dict[int, int] = {}
     for cluster in before.values():
         sizes[cluster] = sizes.get(cluster, 0) + 1
     for name in names[1:]:
         grown = samehand.add(grown.folder.path, name, workers=1)
     assert answers(grown) == answers(whole)
-    after = {row["page_id"]: row["cluster_id"] for row in grown.folder.read_table("style/members.parquet").to_pylist()}
+    after = clusters_by_page(grown)
     kept = [after[page] == cluster for page, cluster in before.items() if sizes[cluster] > 1 and page == cluster]
     assert np.mean(kept) > 0.9  # a name goes only where clusters merge or part
 
@@ -84,7 +88,7 @@ def test_adding_reads_only_what_is_new_and_goes_on_after_a_kill(
     assert looked == [1, 2]
     monkeypatch.undo()
     again = samehand.add(run.folder.path, [str(step) for step in steps[1:]], workers=1)
-    assert again.folder.marker(part_name(2)) is not None
+    assert set(again.folder.done.parts("pages")) == {0, 1, 2}
     assert again.manifest["growth"]["grew"] > 0  # compared with what was there before the first try
     assert answers(again) == answers(samehand.scan([str(step) for step in steps], tmp_path / "whole", workers=1))
 
@@ -105,7 +109,7 @@ def test_command_tells_what_grew(steps: list[Path], tmp_path: Path, samehand_com
     assert samehand_command("-q", "scan", steps[0], "-o", run, "--workers", "1").code == 0
     added = samehand_command("add", run, steps[1], "--workers", "1", "--top", "3")
     assert added.code == 0
-    assert added.out.split("\n")[0].split() == ["cluster", "kind", "before", "pages", "was"]
+    assert added.out.split("\n")[0].split() == ["cluster", "kind", "before", "pages"]
     assert "grew" in added.err
     assert "since pages were added:" in samehand_command("status", run).out
 
@@ -120,7 +124,7 @@ def test_growth_equals_a_plain_count(labels: list[tuple[int, int]], added: int) 
         return np.array([numbers.index(number) for number in numbers], np.int64)
 
     before, after = named([a for a, _ in labels[:old]]), named([b for _, b in labels])
-    found = {row["cluster_id"]: row for row in growth_table(pages[:old], before, pages, after).to_pylist()}
+    found = {row["style_cluster_id"]: row for row in growth_table(pages[:old], before, pages, after).to_pylist()}
     old_groups = {name: {p for p in range(old) if before[p] == name} for name in set(before.tolist())}
     old_groups = {name: group for name, group in old_groups.items() if len(group) > 1}
     new_groups = {name: {p for p in pages.tolist() if after[p] == name} for name in set(after.tolist())}
@@ -132,7 +136,7 @@ def test_growth_equals_a_plain_count(labels: list[tuple[int, int]], added: int) 
         elif len(was) > 1:
             kind = "merged"
         elif sum(bool(other & old_groups[was[0]]) for other in new_groups.values()) > 1:
-            kind = "parted"
+            kind = "split"
         else:
             kind = "grew" if len(group) > len(old_groups[was[0]]) else ""
         assert (found[name]["kind"] if name in found else "") == kind
@@ -145,11 +149,11 @@ def test_growth_equals_a_plain_count(labels: list[tuple[int, int]], added: int) 
 def test_many_pages_against_a_run_are_what_each_alone_is(
     demo: DemoFiles, demo_run: samehand.Run, steps: list[Path], samehand_command: Callable[..., Any]
 ) -> None:
-    urls = demo_run.pages(["url"]).column("url").to_pylist()[::60]
+    urls = demo_run.pages(["url"])["url"][::60]
     queries = [(url, demo_run.content(url)) for url in urls]
-    rows = [row for table in demo_run.like_each(queries, top=5) for row in table.to_pylist()]
+    rows = [row for table in demo_run.like_each(queries, top=5) for row in table]
     for url, content in queries:
-        alone = demo_run.like(content).pages.slice(0, 5).to_pylist()
+        alone = list(demo_run.like(content).pages.head(5))
         mine = [{key: row[key] for key in alone[0]} for row in rows if row["query"] == url]
         assert mine == alone
     told = samehand_command("like", demo_run.folder.path, steps[0], "--format", "jsonl", "--top", "1")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import samehand
+from samehand.store.tables import STYLE_MEMBERS
 
 GOOD = b"<!doctype html>\n<title>good</title>\n" + b"<div class='row'><a href='/x?a=b&c=d'>it</a>;</div>\n" * 30
 
@@ -59,33 +60,33 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
 
 def test_every_hostile_record_is_a_page_or_a_reject(hostile: samehand.Run) -> None:
     read = hostile.manifest["stages"]["read"]
-    assert read["pages"] + read["rejects"] == 2 * len(HOSTILE_BODIES)
-    assert read["reasons"]["decompression_bomb"] == 2
+    assert read["pages"] + sum(read["rejected"].values()) == 2 * len(HOSTILE_BODIES)
+    assert read["rejected"]["decompression_bomb"] == 2
 
 
 def test_every_good_page_behind_a_hostile_one_is_found_and_grouped(hostile: samehand.Run) -> None:
     urls = {f"http://h{number}.example/" for number in range(1, 2 * len(HOSTILE_BODIES), 2)}
-    best = hostile.clusters().to_pylist()[0]
-    members = set(hostile.members(best["cluster_id"]).column("url").to_pylist())
+    best = hostile.clusters().table.to_pylist()[0]
+    members = set(hostile.members(best["cluster_number"]).table.column("url").to_pylist())
     assert urls <= members
 
 
 def test_a_page_in_utf_16_is_one_of_its_kind(hostile: samehand.Run) -> None:
     names = list(HOSTILE_BODIES)
-    best = hostile.clusters().to_pylist()[0]
-    members = set(hostile.members(best["cluster_id"]).column("url").to_pylist())
+    best = hostile.clusters().table.to_pylist()[0]
+    members = set(hostile.members(best["cluster_number"]).table.column("url").to_pylist())
     for name in ("UTF-16", "UTF-16 without a mark", "charset of the devil", "chunked without chunks"):
         assert f"http://h{2 * names.index(name)}.example/" in members, name
 
 
 def test_pages_without_noise_are_in_no_cluster(hostile: samehand.Run) -> None:
     url = f"http://h{2 * list(HOSTILE_BODIES).index('no noise')}.example/"
-    assert url in hostile.pages(["url"]).column("url").to_pylist()
-    assert url not in hostile.folder.read_table("style/members.parquet").column("url").to_pylist()
+    assert url in hostile.pages(["url"]).table.column("url").to_pylist()
+    assert url not in hostile.folder.read(STYLE_MEMBERS).column("url").to_pylist()
 
 
 def test_a_cut_page_says_so(hostile: samehand.Run) -> None:
-    cut = Counter(hostile.pages(["content_truncated"]).column("content_truncated").to_pylist())
+    cut = Counter(hostile.pages(["content_truncated"]).table.column("content_truncated").to_pylist())
     assert cut["length"] == 1
 
 
@@ -114,11 +115,11 @@ def test_damage_anywhere_in_the_file_loses_only_what_it_hits(tmp_path: Path) -> 
             assert kind == 3  # torn off within the first record: nothing is left
             continue
         read = run.manifest["stages"]["read"]
-        assert run.pages().num_rows == read["pages"]
-        assert run.rejects().num_rows == read["rejects"]
+        assert run.pages().table.num_rows == read["pages"]
+        assert run.rejects().table.num_rows == sum(read["rejected"].values())
         if kind < 3:
             assert read["pages"] >= 9
-            assert read["pages"] + read["rejects"] >= 11
+            assert read["pages"] + sum(read["rejected"].values()) >= 11
 
 
 def test_folder_with_loops_links_and_odd_names(tmp_path: Path) -> None:
@@ -135,8 +136,8 @@ def test_folder_with_loops_links_and_odd_names(tmp_path: Path) -> None:
         odd.write(GOOD)
     run = samehand.scan(str(tmp_path / "crawl"), tmp_path / "run", workers=1)
     read = run.manifest["stages"]["read"]
-    assert (read["pages"], read["rejects"], read["skipped"]) == (5, 2, {"symlink": 2})
-    for url in run.pages(["url"]).column("url").to_pylist():
+    assert (read["pages"], sum(read["rejected"].values()), read["skipped"]) == (5, 2, {"symlink": 2})
+    for url in run.pages(["url"]).table.column("url").to_pylist():
         assert run.content(url) == GOOD
 
 
@@ -150,4 +151,4 @@ def test_several_inputs_of_all_kinds_and_one_that_is_nothing(tmp_path: Path) -> 
     read = run.manifest["stages"]["read"]
     assert read["pages"] == 2
     assert read["damaged"] == 3
-    assert {"bad_json", "empty_file", "unknown_format"} <= set(read["reasons"])
+    assert {"bad_json", "empty_file", "unknown_format"} <= set(read["rejected"])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from samehand.base.buffers import read_only
 from samehand.kernels.ngrams import count_lines
 from samehand.kernels.ngrams import index as ngram_index
 from samehand.kernels.ngrams import tries as ngrams
@@ -107,7 +108,8 @@ def test_the_index_finds_every_child_and_no_other(children):
     pairs = [(node, word) for node in range(-1, inner) for word in range(vocabulary)]
     found = np.empty(len(pairs), np.int64)
     nodes, asked = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
-    ngram_index.find_children(slots, bits, total, nodes, asked, found, np.empty((3, len(pairs)), np.uint64))
+    index = ngram_index.Index(slots, bits, vocabulary, inner, total)
+    ngram_index.find_children(index, nodes, asked, found, np.empty((3, len(pairs)), np.uint64))
     wanted = {(node, int(words[child - inner])): child for node in range(inner) for child in range(*first[node:][:2])}
     assert found.tolist() == [wanted.get(pair, -1) for pair in pairs]
     for node, word in pairs[vocabulary:]:
@@ -124,7 +126,7 @@ def test_the_index_refuses_what_is_too_far_from_home():
 @settings(max_examples=60)
 @given(st.lists(st.binary(min_size=1, max_size=20), unique=True, max_size=30), st.lists(st.binary(max_size=20)))
 def test_words_are_found(known, asked):
-    blob = np.frombuffer(b"".join([b"?", b"?", b"?", *known]), np.uint8)
+    blob = np.frombuffer(bytearray(b"".join([b"?", b"?", b"?", *known])), np.uint8)
     offsets = np.cumsum([0, 1, 1, 1, *map(len, known)])
     slots = np.full(128, words_kernel.EMPTY, np.uint64)
     assert words_kernel.fill_slots(blob, offsets, 3, slots) == -1
@@ -133,18 +135,18 @@ def test_words_are_found(known, asked):
     ends = np.cumsum([0, *map(len, asked)])[1:]
     starts = ends - np.array([*map(len, asked)], np.int64)
     firsts = words_kernel.first_bytes(blob, offsets)
-    found = words_kernel.find_words(data, starts, ends, blob, offsets, firsts, slots)
+    found = words_kernel.find_words(data, read_only(starts), read_only(ends), blob, offsets, firsts, slots)
     numbered = {word: number for number, word in enumerate(known, 3)}
     assert found.tolist() == [numbered.get(word, 0) for word in asked]
 
 
 def test_spans_outside_of_the_data_are_unknown_words():
     slots = np.full(16, words_kernel.EMPTY, np.uint64)
-    blob, offsets = np.frombuffer(b"???a", np.uint8), np.arange(5)
+    blob, offsets = np.frombuffer(bytearray(b"???a"), np.uint8), np.arange(5)
     words_kernel.fill_slots(blob, offsets, 3, slots)
-    starts, ends = np.array([-1, 0, 0, 5, 0]), np.array([1, 1, 9, 6, 0])
+    starts, ends = read_only(np.array([-1, 0, 0, 5, 0])), read_only(np.array([1, 1, 9, 6, 0]))
     firsts = words_kernel.first_bytes(blob, offsets)
-    found = words_kernel.find_words(blob[3:], starts, ends, blob, offsets, firsts, slots)
+    found = words_kernel.find_words(read_only(blob[3:]), starts, ends, blob, offsets, firsts, slots)
     assert found.tolist() == [0, 3, 0, 0, 0]
 
 

@@ -9,6 +9,7 @@ import reference
 from samehand.base.settings import Settings
 from samehand.kernels import noise
 from samehand.methods.style import noise as style
+from style_pages import fingerprint
 
 MARKUP = st.lists(
     st.sampled_from(
@@ -34,7 +35,7 @@ def test_noise_equals_reference(page: bytes, fold: bool) -> None:
 @given(PAGES, st.booleans())
 def test_positions_lead_back_to_the_source(page: bytes, fold: bool) -> None:
     chosen = settings(fold_spaces=fold)
-    positions = noise.noise_positions(np.frombuffer(page, np.uint8), style._tables_of(chosen).kept, fold)
+    positions = noise.noise_positions(np.frombuffer(page, np.uint8), style.tables_of(chosen).kept, fold)
     back = bytes(page[p] for p in positions)
     assert reference.noise(back, fold=fold) == style.noise_of(page, chosen)
     assert len(back) == len(style.noise_of(page, chosen))
@@ -45,15 +46,15 @@ def test_positions_lead_back_to_the_source(page: bytes, fold: bool) -> None:
 def test_fingerprint_equals_procedure_1(page: bytes, width: int, fold: bool, key: str) -> None:
     chosen = settings(shingle_bytes=width, fold_spaces=fold, key=key)
     expected = reference.fingerprint(reference.noise(page, fold=fold), width=width, key=key, dimensions=16)
-    assert style.fingerprint(page, chosen).tolist() == expected
+    assert fingerprint(page, chosen).tolist() == expected
 
 
 @given(PAGES, st.sampled_from([2, 16, 63]))
 def test_rolling_hash_equals_hash_of_each_window(page: bytes, width: int) -> None:
     chosen = settings(shingle_bytes=width)
-    tables = style._tables_of(chosen)
+    tables = style.tables_of(chosen)
     kept = style.noise_of(page, chosen)
-    hashes = noise.hash_parts(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, width)
+    hashes = noise.hash_shingles(np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, width)
     assert hashes.tolist() == [reference.part_hash(part, chosen.key, 16) for part in reference.parts(kept, width)]
 
 
@@ -77,7 +78,7 @@ def test_digests_are_equal_just_when_the_noise_is(left: bytes, right: bytes) -> 
 
 def test_another_key_gives_another_fingerprint() -> None:
     page = b"<div class='a'> <p> {x} </p> </div> " * 20
-    ours, theirs = (style.fingerprint(page, settings(key=key)) for key in ("one", "two"))
+    ours, theirs = (fingerprint(page, settings(key=key)) for key in ("one", "two"))
     assert style.estimate(ours, ours, settings()) == 1.0
     assert style.estimate(ours, theirs, settings()) == 0.0
 
@@ -108,4 +109,4 @@ def test_shared_runs_equal_reference(left: list[int], right: list[int]) -> None:
 def test_sizes_around_edges(size: int) -> None:
     page = bytes(33 + (i * i) % 14 for i in range(size))
     expected = reference.fingerprint(reference.noise(page, fold=True), width=16, key="samehand", dimensions=16)
-    assert style.fingerprint(page, settings()).tolist() == expected
+    assert fingerprint(page, settings()).tolist() == expected

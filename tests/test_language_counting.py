@@ -15,7 +15,8 @@ from samehand.methods.language.counts_files import read_counts
 from samehand.methods.language.vocabulary import Vocabulary, WordCounter
 
 VOCABULARY = Vocabulary.from_words([b"a", b"b", b"c", b"d"])
-LARGE = Vocabulary.from_words([b"%d" % number for number in range(100_000)])
+LARGE = Vocabulary.from_words([b"%d" % number for number in range(10_000)])
+"""Five words of this vocabulary take more than 64 bits."""
 
 
 def text_of(sentences: list[list[int]]) -> counting.Text:
@@ -52,10 +53,10 @@ def random_sentences(seed: int, words: int, number: int = 300) -> list[list[int]
 
 
 @settings(max_examples=40)
-@given(st.lists(st.lists(st.integers(3, 6), max_size=8), max_size=6), st.integers(1, 5), st.sampled_from([4, 99_999]))
+@given(st.lists(st.lists(st.integers(3, 6), max_size=8), max_size=6), st.integers(1, 5), st.sampled_from([4, 9_999]))
 def test_counts_are_those_of_a_plain_counter(sentences, order, words):
     vocabulary = VOCABULARY if words == 4 else LARGE
-    spread = [[word if words == 4 else word * 9_973 for word in sentence] for sentence in sentences]
+    spread = [[word if words == 4 else word * 997 for word in sentence] for sentence in sentences]
     counts = count([text_of(spread)], vocabulary=vocabulary, order=order)
     assert as_dict(counts) == plain_counts(spread, order)
     assert counts.sentences == len(sentences)

@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from samehand.methods.language.signal import JUDGEMENT_FIELDS
 
 from samehand.base.errors import InputError
 from samehand.methods.language.detector import (
@@ -20,7 +19,10 @@ from samehand.methods.language.detector import (
     Judgement,
     hats,
 )
+from samehand.methods.language.features import FEATURES, measure_words, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS
+from samehand.methods.language.method import JUDGEMENT_FIELDS
+from samehand.methods.language.tokens import tokenize
 
 GETTYSBURG = """Four score and seven years ago our fathers brought forth on this continent, a new nation, conceived in
 Liberty, and dedicated to the proposition that all men are created equal. Now we are engaged in a great civil war,
@@ -143,6 +145,13 @@ def test_capitals_blanks_and_lines_change_little(detector):
     spaced = GETTYSBURG.replace(",", " ,").replace(".", " .").replace("\n", " ").lower()
     assert judged(detector, spaced).verdict == NATURAL
     assert abs(judged(detector, spaced).fake_probability - plain) < 0.2
+
+
+def test_keywords_are_found_whatever_their_case(detector):
+    text = stuffed(GETTYSBURG, 0.3, 1)
+    words = words_of(tokenize(*laid([text, text.upper()])), detector.model)
+    shares = measure_words(words, detector.model, detector.tables)[:, FEATURES.index("keywords")]
+    assert shares[0] == shares[1] > 0.1
 
 
 def test_saved_and_loaded_it_says_the_same(detector, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
-from samehand.methods.language.features import lowered, word_hashes
+from samehand.methods.language.features import lowered
 
 few = settings(max_examples=60, deadline=None)
 texts_of_words = st.lists(st.lists(st.integers(0, 12), max_size=150), max_size=4)
@@ -159,7 +159,7 @@ def test_shapes_of_words(words):
     raw = [word.encode() for word in words]
     ends = np.cumsum([len(word) for word in raw], dtype=np.int64)
     starts = ends - np.array([len(word) for word in raw], np.int64)
-    data = np.frombuffer(b"".join(raw), np.uint8)
+    data = np.frombuffer(bytearray(b"".join(raw)), np.uint8)
     hashes, stems, kinds, endings = shapes.word_shapes(data, starts, ends)
     assert (hashes[:, None] == hashes[None]).tolist() == [[a == b for b in raw] for a in raw]
     assert (stems[:, None] == stems[None]).tolist() == [[a[:5] == b[:5] for b in raw] for a in raw]
@@ -177,10 +177,6 @@ def test_among_counts_what_is_wanted(texts, wanted):
     found, distinct = shapes.among(words.astype(np.uint64), np.array(sorted(wanted), np.uint64), bounds)
     assert found.tolist() == [sum(word in wanted for word in text) for text in texts]
     assert distinct.tolist() == [len(wanted & set(text)) for text in texts]
-
-
-def test_keywords_are_found_whatever_their_case():
-    assert word_hashes(["Casino"]).tolist() == word_hashes(["casino", "CASINO"]).tolist()
 
 
 def test_lower_case_is_of_ascii_letters_alone():

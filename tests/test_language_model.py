@@ -295,6 +295,8 @@ def with_header(whole: bytes, change) -> bytes:
         lambda header: header.update(levels=[0, 7]),
         lambda header: header.update(levels=[0, 5, 3, 9]),
         lambda header: header.update(levels="x"),
+        lambda header: header.update(levels=[[0, 7], [9, 20]]),
+        lambda header: header.update(metadata=7),
         lambda header: header.update(bytes=-1),
         lambda header: header["arrays"]["logs"].update(place=1 << 40),
         lambda header: header["arrays"]["logs"].update(kind="|O"),
@@ -320,3 +322,13 @@ def test_counts_in_a_model_are_those_counted():
     model = train(counts)
     assert model.tokens == counts.tokens
     assert as_dict(counts)[1,] == model.node_counts[1]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("peaks", "<f2"), ("logs", "|u1"), ("backoffs", "|u1"), ("counts", "<u2")])
+def test_other_number_types_give_wrong_numbers_at_worst(name, kind, tmp_path):
+    path = tmp_path / "x.lm"
+    model_of(skewed(19, 20), 3).save(path)
+    path.write_bytes(with_header(path.read_bytes(), lambda header: header["arrays"][name].update(kind=kind)))
+    forged, asked = Model.open(path), text_of(skewed(20, 10))
+    assert forged.log_probabilities(*asked).dtype == np.float32
+    assert forged.relative_entropy(*asked, 3)[0].dtype == np.float32

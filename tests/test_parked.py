@@ -9,21 +9,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from samehand.demo import DemoFiles
-from samehand.methods.sites.signal import STORED_SCHEMA, StructureStage
 
 import samehand
 from dns_server import dns_server
+from runs import Judged, judge_run, kinds_of, tables
 from samehand.base.errors import InputError, RunError, UsageError
 from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
+from samehand.cli.demo import DemoFiles
 from samehand.exports.blocklists import to_domains
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites import judge as parked
-from samehand.methods.sites.judge import Parked, judge_run
 from samehand.methods.sites.labels import label_sites, save_labels
+from samehand.methods.sites.method import METHOD
 from samehand.methods.sites.tags import TagSequences, tag_sequences
-from samehand.methods.sites.verdicts import CLUSTER_SCHEMA, PROVIDER_SCHEMA, SITE_SCHEMA, VERDICT_ORDER
+from samehand.methods.sites.verdicts import VERDICT_ORDER
+from samehand.store.folder import RunFolder
+from samehand.store.tables import DNS_CACHE, PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES
 
 PARKING = {"parkwell.example", "lotside.test"}
 
@@ -35,22 +37,12 @@ def run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.R
 
 
 @pytest.fixture(scope="module")
-def found(demo: DemoFiles, run: samehand.Run) -> Parked:
-    return judge_run(run.folder.path, nameservers=[demo.nameservers])
+def found(demo: DemoFiles, run: samehand.Run) -> Judged:
+    return judge_run(run.path, nameservers=[demo.nameservers])
 
 
-def kinds_of(demo: DemoFiles) -> dict[str, str]:
-    with demo.truth.open(newline="") as handle:
-        return {row["domain"]: row["kind"] for row in csv.DictReader(handle)}
-
-
-def tables(folder: Path) -> dict[str, bytes]:
-    found = [*(folder / "providers").rglob("*.parquet"), *(folder / "structure").rglob("*.parquet")]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(found)}
-
-
-def test_parked_sites_of_the_demo_are_parked_and_honest_ones_are_not(demo: DemoFiles, found: Parked) -> None:
-    kinds, verdicts = kinds_of(demo), defaultdict(Counter)
+def test_parked_sites_of_the_demo_are_parked_and_honest_ones_are_not(demo: DemoFiles, found: Judged) -> None:
+    kinds, verdicts = kinds_of(demo, "domain"), defaultdict(Counter)
     for row in found.verdicts.sites.to_pylist():
         verdicts[kinds[row["site"]]][row["verdict"]] += 1
     assert set(verdicts["parked"]) == {"parked"}
@@ -58,7 +50,7 @@ def test_parked_sites_of_the_demo_are_parked_and_honest_ones_are_not(demo: DemoF
         assert verdicts[honest]["parked"] == 0
 
 
-def test_both_parking_providers_of_the_demo_are_parked_and_no_other(found: Parked) -> None:
+def test_both_parking_providers_of_the_demo_are_parked_and_no_other(found: Judged) -> None:
     rows = {row["provider"]: row for row in found.verdicts.providers.to_pylist()}
     assert {name for name, row in rows.items() if row["verdict"] == "parked"} == PARKING
     assert rows["lotside.test"]["nameservers"] == ["ns1.lotside.test", "ns2.lotside.test"]
@@ -66,36 +58,35 @@ def test_both_parking_providers_of_the_demo_are_parked_and_no_other(found: Parke
     assert Counter(row["verdict"] for row in rows.values()) == found.counts["providers"]
 
 
-def test_tables_stand_in_the_run_with_their_schemas_parked_first(run: samehand.Run, found: Parked) -> None:
-    schemas = {parked.SITES: SITE_SCHEMA, parked.SITE_CLUSTERS: CLUSTER_SCHEMA, parked.PROVIDERS: PROVIDER_SCHEMA}
-    for name, schema in schemas.items():
-        table = pq.read_table(run.folder.path / name)
-        assert table.schema.names == schema.names
+def test_tables_stand_in_the_run_with_their_schemas_parked_first(run: samehand.Run, found: Judged) -> None:
+    for stored in (SITES, SITE_CLUSTERS, PROVIDERS):
+        table = pq.read_table(run.path / stored.path)
+        assert table.schema == stored.fixed_schema
         verdicts = table.column("verdict").to_pylist()
         assert verdicts == sorted(verdicts, key=VERDICT_ORDER.index)
     sizes = [row["sites"] for row in found.verdicts.providers.to_pylist() if row["verdict"] == "ok"]
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_the_style_clusters_judge_the_same_sites(demo: DemoFiles, found: Parked) -> None:
-    kinds = kinds_of(demo)
+def test_the_style_clusters_judge_the_same_sites(demo: DemoFiles, found: Judged) -> None:
+    kinds = kinds_of(demo, "domain")
     rows = [row for row in found.verdicts.sites.to_pylist() if kinds[row["site"]] == "parked"]
     assert {row["style_verdict"] for row in rows} <= {"parked", "ok"}
     assert sum(row["style_verdict"] == "parked" for row in rows) > len(rows) / 2
 
 
-def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Parked, tmp_path: Path) -> None:
+def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Judged, tmp_path: Path) -> None:
     samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     judge_run(tmp_path / "run", nameservers=[demo.nameservers])
-    assert tables(tmp_path / "run") == tables(run.folder.path)
+    assert tables(tmp_path / "run", "sites") == tables(run.path, "sites")
 
 
 def test_nothing_is_judged_twice_and_name_servers_are_remembered(
-    run: samehand.Run, found: Parked, monkeypatch: pytest.MonkeyPatch
+    run: samehand.Run, found: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.delattr(parked, "judge")
-        again = judge_run(run.folder.path)
+        patched.delattr(parked, "judge")  # who judges again fails
+        again = judge_run(run.path)
     assert again.servers is None
     assert again.verdicts.sites.equals(found.verdicts.sites)
     assert again.counts == found.counts
@@ -103,18 +94,18 @@ def test_nothing_is_judged_twice_and_name_servers_are_remembered(
 
 def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_path: Path) -> None:
     run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
-    first = judge_run(run.folder.path, nameservers=[demo.nameservers])
-    strict = judge_run(run.folder.path, settings=Settings(max_mean_distance=0.001))
+    first = judge_run(run.path, nameservers=[demo.nameservers])
+    strict = judge_run(run.path, settings={"max_mean_distance": 0.001})
     assert strict.counts["sites"]["parked"] < first.counts["sites"]["parked"]
-    (run.folder.path / parked.SITES).unlink()
-    last = judge_run(run.folder.path)
+    (run.path / SITES.path).unlink()
+    last = judge_run(run.path, settings={"max_mean_distance": 0.25})
     assert last.verdicts.sites.equals(first.verdicts.sites)
 
 
 def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_path: Path) -> None:
     run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
-    found = judge_run(run.folder.path)
-    kinds = kinds_of(demo)
+    found = judge_run(run.path)
+    kinds = kinds_of(demo, "domain")
     said = {row["site"]: row["verdict"] for row in found.verdicts.sites.to_pylist()}
     assert {said[site] for site, kind in kinds.items() if kind == "parked" and site in said} == {"parked"}
     assert sum(found.counts["providers"].values()) == 0
@@ -132,22 +123,22 @@ def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_
     (tmp_path / "some.csv").write_text("domain,ns\n" + "".join(f"{d},{ns}\n" for d, ns in pairs if d in some))
     told: list[int] = []
     with dns_server(plan) as server:
-        settings = Settings(dns_resolvers=f" {server.address} ,", dns_rate=10_000, dns_timeout=10)
+        settings = {"dns_resolvers": f" {server.address} ,", "dns_rate": 10_000.0, "dns_timeout": 10.0}
         found = judge_run(
-            run.folder.path,
+            run.path,
             settings=settings,
             nameservers=[tmp_path / "some.csv"],
             resolve=True,
-            dns_progress=lambda progress: told.append(progress.done),
+            on_dns_progress=lambda progress: told.append(progress.done),
         )
         asked = server.asked()
-        judge_run(run.folder.path, settings=settings, nameservers=[tmp_path / "some.csv"], resolve=True)
+        judge_run(run.path, settings=settings, nameservers=[tmp_path / "some.csv"], resolve=True)
         assert server.asked() == asked
     assert not set(asked) & some
     assert told[-1] == len(asked)
     assert found.servers is not None
     assert found.servers.outcomes == {"ok": len(asked)}
-    lines = (run.folder.path / parked.DNS_CACHE).read_text().splitlines()
+    lines = (run.path / DNS_CACHE).read_text().splitlines()
     assert sorted(json.loads(line)["domain"] for line in lines) == asked
     providers = found.verdicts.providers.to_pylist()
     assert {row["provider"] for row in providers if row["verdict"] == "parked"} == PARKING
@@ -157,11 +148,11 @@ def test_what_failed_is_asked_again_only_with_retry(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "http://a.com/", "html": "<html><p>words</p>"}) + "\n")
     run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
     with dns_server({"a.com": "refused"}) as server:
-        settings = Settings(dns_resolvers=server.address, dns_rate=10_000, dns_timeout=10, dns_tries=1)
-        judge_run(run.folder.path, settings=settings, resolve=True)
+        settings = {"dns_resolvers": server.address, "dns_rate": 10_000.0, "dns_timeout": 10.0, "dns_tries": 1}
+        judge_run(run.path, settings=settings, resolve=True)
         server.plan["a.com"] = ["ns.park.net"]
-        still = judge_run(run.folder.path, settings=settings, resolve=True)
-        found = judge_run(run.folder.path, settings=settings, retry=True)
+        still = judge_run(run.path, settings=settings, resolve=True)
+        found = judge_run(run.path, settings=settings, retry=True)
         assert server.asked() == ["a.com"] * 2
     assert still.counts["without_servers"] == 1
     assert found.verdicts.sites.column("provider").to_pylist() == ["park.net"]
@@ -171,12 +162,14 @@ def test_what_cannot_be_judged_is_refused(demo: DemoFiles, run: samehand.Run, tm
     with pytest.raises(RunError, match="not a run folder"):
         judge_run(tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
-        judge_run(run.folder.path, nameservers=[tmp_path / "none.csv"])
+        judge_run(run.path, nameservers=[tmp_path / "none.csv"])
     (tmp_path / "box").mkdir()
     (tmp_path / "box" / "1.eml").write_bytes(b"Subject: hello\n\nsome words of a letter that stand here\n")
-    mail = samehand.scan(str(tmp_path / "box"), tmp_path / "mail", settings=Settings(profile="mail"), workers=1)
+    mail = samehand.scan(
+        tmp_path / "box", tmp_path / "mail", settings=Settings(profile="mail"), workers=1, signals="replica"
+    )
     with pytest.raises(UsageError, match="holds mail"):
-        judge_run(mail.folder.path)
+        judge_run(mail.path)
 
 
 def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(tmp_path: Path) -> None:
@@ -186,7 +179,7 @@ def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "ns.csv").write_text("domain,ns\ngithub.io,ns1.park.net\npark3.github.io,ns.other.net\n")
     run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
-    found = judge_run(run.folder.path, nameservers=[tmp_path / "ns.csv"])
+    found = judge_run(run.path, nameservers=[tmp_path / "ns.csv"])
     sites = found.verdicts.sites.to_pylist()
     assert [row["site"] for row in sites] == [f"park{n}.github.io" for n in range(6)]
     assert {(row["provider"], row["verdict"]) for row in sites} == {("park.net", "parked")}
@@ -198,7 +191,7 @@ def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(
 def test_pages_without_a_host_are_no_sites(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "", "html": "<html><p>x</p>"}) + "\n")
     run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
-    found = judge_run(run.folder.path)
+    found = judge_run(run.path)
     assert found.verdicts.sites.num_rows == 0
     assert sum(found.counts["sites"].values()) == 0
 
@@ -208,8 +201,8 @@ def test_the_stage_keeps_tags_figures_and_limits() -> None:
     pages = [Page(f"http://a{n}.com/", content, "x", n) for n, content in enumerate(contents)]
     settings = Settings(max_tags=10, max_tokens=100)
     batch = PageBatch(pages_to_batch(pages, 5), settings)
-    stored = StructureStage(settings).batch(batch)
-    assert stored.schema.equals(STORED_SCHEMA)
+    stored = METHOD.stage(RunFolder(Path()), settings).batch(batch)
+    assert stored.schema.equals(SITE_PAGES.fixed_schema)
     assert stored.column("page_id").to_pylist() == [5, 6]
     assert stored.column("tag_count").to_pylist() == [62, 0]
     sequences = TagSequences.of(pa.Table.from_batches([stored]))
@@ -221,12 +214,14 @@ def test_the_stage_keeps_tags_figures_and_limits() -> None:
 
 def test_mail_has_rows_without_structure() -> None:
     settings = Settings(profile="mail")
-    stored = StructureStage(settings).batch(PageBatch(pages_to_batch([Page("", b"a < b", "x", 0)], 0), settings))
+    stored = METHOD.stage(RunFolder(Path()), settings).batch(
+        PageBatch(pages_to_batch([Page("", b"a < b", "x", 0)], 0), settings)
+    )
     assert stored.column("tag_count").to_pylist() == [0]
 
 
-def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Parked) -> None:
-    kinds = kinds_of(demo)
+def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Judged) -> None:
+    kinds = kinds_of(demo, "domain")
     sites = label_sites(run.folder, seed=3)
     names = {row["page_id"]: row["site"] for row in found.verdicts.sites.to_pylist()}
     while question := sites.labelling.ask():
@@ -238,9 +233,3 @@ def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Parked) -> N
     wrong = [row for row in labels if (kinds[row["site"]] == "parked") != (row["label"] == "bad")]
     assert wrong == []
     assert {row["how"] for row in labels} >= {"asked", "group"}
-
-
-def test_labels_need_verdicts(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
-    with pytest.raises(RunError, match="samehand parked"):
-        label_sites(run.folder, seed=0)

@@ -13,16 +13,14 @@ from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.providers import Rules, judge
 from samehand.methods.sites.tags import tag_sequences
 from samehand.methods.sites.verdicts import (
-    CLUSTER_SCHEMA,
     NO_PROVIDER,
     OK,
     PARKED,
     POOL,
-    PROVIDER_SCHEMA,
-    SITE_SCHEMA,
     UNKNOWN,
     Verdicts,
 )
+from samehand.store.tables import PROVIDERS, SITE_CLUSTERS, SITES
 
 WORDS = [f"{a}{b}{c}o" for a in "bdfgklmnprstvz" for b in "aeiou" for c in "lmnrst"]
 Site = tuple[str, tuple[str, ...], str]
@@ -97,9 +95,9 @@ def test_a_parking_provider_and_a_hoster_are_told_apart() -> None:
     assert park["nameservers"] == ["ns1.park.test", "ns2.park.test"]
     assert host["verdict"] == OK
     assert park["parked_share"] == 12 / 15
-    assert found.sites.schema == SITE_SCHEMA
-    assert found.clusters.schema == CLUSTER_SCHEMA
-    assert found.providers.schema == PROVIDER_SCHEMA
+    assert found.sites.schema == SITES.fixed_schema
+    assert found.clusters.schema == SITE_CLUSTERS.fixed_schema
+    assert found.providers.schema == PROVIDERS.fixed_schema
 
 
 def test_every_verdict_has_its_figures() -> None:

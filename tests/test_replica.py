@@ -100,7 +100,7 @@ def test_batches_tell_how_each_document_ended(lexicon: Lexicon) -> None:
     assert found.schema == replica_schema(3)
     assert found.column("page_id").to_pylist() == [7, 8, 9, 10]
     assert found.column("status").to_pylist() == [SIGNED, FEW_WORDS, SMALL_OVERLAP, FEW_WORDS]
-    assert found.column("words").to_pylist() == [50, 4, 30, 0]
+    assert found.column("distinct_words").to_pylist() == [50, 4, 30, 0]
     assert found.column("overlap").to_pylist() == [50, 0, 0, 0]
     assert [any(row) for row in found.column("signatures").to_pylist()] == [True, False, False, False]
     assert [digest != 0 for digest in found.column("words_digest").to_pylist()] == [True, False, True, False]

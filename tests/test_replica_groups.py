@@ -27,7 +27,7 @@ def group(signer: Signer, *texts: bytes, rule: CheckRule = RULE, **settings: flo
 
 
 def labels(found: Replicas) -> list[list[int]]:
-    members = zip(*(found.members.column(name).to_pylist() for name in ("group_id", "page_id")), strict=True)
+    members = zip(*(found.members.column(name).to_pylist() for name in ("replica_group_id", "page_id")), strict=True)
     return [[page for _, page in own] for _, own in itertools.groupby(members, key=lambda member: member[0])]
 
 
@@ -37,7 +37,7 @@ def test_near_replicas_are_grouped_with_their_evidence(lexicon: Lexicon) -> None
     texts = [text(*words), document(2), text(*words[1:]), strange, text(*words[:-2], "another"), strange, document(3)]
     found = group(Signer(lexicon), *texts)
     assert labels(found) == [[100, 102, 104], [103, 105]]
-    assert found.groups.column("group_id").to_pylist() == [100, 103]
+    assert found.groups.column("replica_group_id").to_pylist() == [100, 103]
     assert found.groups.column("documents").to_pylist() == [3, 2]
     assert found.groups.column("weakest_cosine").to_pylist() == pytest.approx([48 / 49**0.5 / 50**0.5, 1.0], abs=0.02)
     evidence = found.members.select(["linked_page_id", "lexicon"]).to_pylist()

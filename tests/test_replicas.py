@@ -15,9 +15,10 @@ import samehand
 from runs import copy_of, kinds_of, tables, truth_of
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
+from samehand.store.tables import REPLICA_MEMBERS
 
 Command = Callable[..., "tuple[int, str, str]"]
-CLASSES = {"forum": "Template", "farm": "Link farm", "mirror": "Mirror", "copy": "Copy/Paste", "parked": "Template"}
+CLASSES = {"forum": "template", "farm": "link farm", "mirror": "mirror", "copy": "copy", "parked": "template"}
 
 
 @pytest.fixture(scope="module")
@@ -29,22 +30,22 @@ def test_clusters_of_the_demo_get_their_right_classes(demo: DemoFiles, run: same
     kinds = kinds_of(demo)
     wrong = [
         (row["centre_url"], row["class"], row["same_text"], row["same_path"], row["inner_links"])
-        for row in run.clusters().to_pylist()
-        if row["domains"] > 1 and row["class"] != CLASSES.get(kinds[row["centre_url"]], "Template")
+        for row in run.clusters().table.to_pylist()
+        if row["sites"] > 1 and row["class"] != CLASSES.get(kinds[row["centre_url"]], "template")
     ]
     assert wrong == []
-    found = Counter(row["class"] for row in run.clusters().to_pylist())
-    assert set(found) == {"Template", "Link farm", "Mirror", "Copy/Paste"}
+    found = Counter(row["class"] for row in run.clusters().table.to_pylist())
+    assert set(found) == {"template", "link farm", "mirror", "copy"}
 
 
 def test_same_template_with_other_content_is_no_replica(demo: DemoFiles, run: samehand.Run) -> None:
     kinds = kinds_of(demo)
-    grouped = run.replica_members().to_pylist()
+    grouped = run.replica_members().table.to_pylist()
     assert not [row["url"] for row in grouped if kinds[row["url"]] in ("forum", "honest", "fake")]
 
 
 def test_mirrors_and_copies_are_found_whole(demo: DemoFiles, run: samehand.Run) -> None:
-    groups = {row["url"]: row["group_id"] for row in run.replica_members().to_pylist()}
+    groups = {row["url"]: row["replica_group_id"] for row in run.replica_members().table.to_pylist()}
     by_label: dict[str, set[int | None]] = {}
     for url, row in truth_of(demo).items():
         if row["group"]:
@@ -55,14 +56,15 @@ def test_mirrors_and_copies_are_found_whole(demo: DemoFiles, run: samehand.Run) 
 
 def test_every_grouped_document_once_with_its_evidence(run: samehand.Run) -> None:
     members = run.replica_members()
-    assert members.column_names[:3] == ["url", "page_id", "group_id"]
-    ids = members.column("page_id").to_pylist()
+    assert members.columns == REPLICA_MEMBERS.fixed_schema.names
+    ids = members["page_id"]
     assert len(ids) == len(set(ids))
-    assert min(members.column("linked_cosine").to_pylist()) >= 0.8
-    for group in run.replicas().to_pylist():
-        inside = run.replica_members(group["group_id"])
-        assert inside.num_rows == group["documents"]
-        assert min(inside.column("cosine").to_pylist()) == pytest.approx(group["weakest_cosine"])
+    assert min(members["linked_cosine"]) >= 0.8
+    for group in run.replicas():
+        inside = run.replica_members(group["group_number"])
+        assert len(inside) == group["documents"]
+        assert set(inside["replica_group_id"]) == {group["replica_group_id"]}
+        assert min(inside["cosine"]) == pytest.approx(group["weakest_cosine"])
         assert group["weakest_cosine"] >= 0.7
 
 
@@ -72,7 +74,7 @@ def test_added_later_is_the_same_as_at_once(
     copy_of(style_run, tmp_path / "run")
     ended = samehand_command("replicas", tmp_path / "run", "--workers", "1")
     assert ended.code == 0
-    rooms = ("pages", "style", "replica")
+    rooms = ("pages", "style", "replica", "classes")
     assert tables(tmp_path / "run", *rooms) == tables(run.folder.path, *rooms)
     assert "class" in samehand_command("clusters", tmp_path / "run").out.splitlines()[0]
 
@@ -86,7 +88,7 @@ def test_other_thresholds_keep_the_classes_up_to_date(demo: DemoFiles, tmp_path:
             workers=1,
             signals=("style", "replica"),
         )
-        assert None not in run.clusters().column("class").to_pylist()
+        assert None not in run.clusters().table.column("class").to_pylist()
 
 
 def test_replicas_in_every_form(run: samehand.Run, samehand_command: Command) -> None:
@@ -95,9 +97,9 @@ def test_replicas_in_every_form(run: samehand.Run, samehand_command: Command) ->
     assert [row["documents"] for row in groups] == sorted((row["documents"] for row in groups), reverse=True)
     members = samehand_command("replicas", path, "--members", "--format", "csv").out
     assert len(list(csv.DictReader(io.StringIO(members)))) == sum(row["documents"] for row in groups)
-    one = samehand_command("replicas", path, "--group", str(groups[2]["group_id"]))
-    assert "shared:" in one.out
-    assert "only in the farthest:" in one.out
+    one = samehand_command("replicas", path, "--group", str(groups[2]["group_number"]))
+    assert "The medoid and the document least like it share " in one.out
+    assert "only in the other:" in one.out
     assert samehand_command("replicas", path, "--group", "99999999").code == 2
     assert samehand_command("replicas", path.parent / "nothing").code == 2
 
@@ -117,7 +119,7 @@ def test_letters_count_whatever_the_charset(tmp_path: Path) -> None:
         (tmp_path / "crawl" / name).parent.mkdir(parents=True)
         (tmp_path / "crawl" / name).write_bytes(b"<html>" + content)
     run = samehand.scan(str(tmp_path / "crawl"), tmp_path / "run", workers=1, signals=("style", "replica"))
-    groups = {row["url"]: row["group_id"] for row in run.replica_members().to_pylist()}
+    groups = {row["url"]: row["replica_group_id"] for row in run.replica_members().table.to_pylist()}
     assert groups == {f"http://{host}/1.html": 0 if host in "abc" else 3 for host in "abcde"}
 
 
@@ -131,7 +133,7 @@ def test_texts_of_attributes_count_when_asked_for(tmp_path: Path, counted: bool)
     run = samehand.scan(
         str(tmp_path / "crawl"), tmp_path / "run", settings=settings, workers=1, signals=("style", "replica")
     )
-    assert run.replicas().num_rows == int(counted)
+    assert run.replicas().table.num_rows == int(counted)
 
 
 def test_a_limit_of_markup_is_counted(tmp_path: Path, samehand_command: Command) -> None:
@@ -140,16 +142,16 @@ def test_a_limit_of_markup_is_counted(tmp_path: Path, samehand_command: Command)
         (tmp_path / "crawl" / host / "1.html").write_text("<html><p>" + " ".join(WORDS) + "<b>x</b>" * 200)
     samehand_command("scan", tmp_path / "crawl", "-o", tmp_path / "run", "--max-tokens", "100", "--workers", "1")
     ended = samehand_command("replicas", tmp_path / "run", "--workers", "1")
-    assert "2 pages hit a limit of their markup" in ended.err
-    assert samehand.open_run(tmp_path / "run").replicas().num_rows == 1
+    assert "2 pages hit a limit of the markup pass" in ended.err
+    assert samehand.open_run(tmp_path / "run").replicas().table.num_rows == 1
 
 
 def test_show_tells_the_class_and_its_reasons(run: samehand.Run, samehand_command: Command) -> None:
-    mirror = next(row for row in run.clusters().to_pylist() if row["class"] == "Mirror")
+    mirror = next(row for row in run.clusters().table.to_pylist() if row["class"] == "mirror")
     assert "near replicas; " in samehand_command("status", run.folder.path).out
-    assert "class" not in samehand_command("show", run.folder.path, mirror["cluster_id"], "--families").out
-    shown = samehand_command("show", run.folder.path, mirror["cluster_id"]).out
-    assert "class Mirror: 100% of the pages have their text on another host too" in shown
+    assert "class" not in samehand_command("show", run.folder.path, mirror["cluster_number"], "--families").out
+    shown = samehand_command("show", run.folder.path, mirror["cluster_number"]).out
+    assert "class mirror: 100% of the pages have their text on another host of it too" in shown
 
 
 def test_lexicon_from_text_files(tmp_path: Path, samehand_command: Command) -> None:
@@ -206,8 +208,8 @@ def test_replicas_in_mail(tmp_path: Path, samehand_command: Command) -> None:
     ended = samehand_command("replicas", tmp_path / "box.mbox", "--profile", "mail", "-o", tmp_path / "run")
     assert ended.code == 0
     run = samehand.open_run(tmp_path / "run")
-    assert run.replicas().to_pylist()[0]["documents"] == 10
-    places = run.replica_members(run.replicas().to_pylist()[0]["group_id"]).column("url").to_pylist()
+    assert run.replicas().table.to_pylist()[0]["documents"] == 10
+    places = run.replica_members(1)["url"]
     assert str(tmp_path / "box.mbox#1") in places
     assert run.content(places[0]).startswith(b"offer ")
     again = samehand_command("replicas", tmp_path / "run")

@@ -19,14 +19,9 @@ import pytest
 
 from samehand.base.errors import RunWriteError, SettingsError, UsageError
 from samehand.base.settings import Settings
+from samehand.methods.sites.nameservers import NameServers
 from samehand.methods.sites.nameservers import dns as resolver
-from samehand.methods.sites.nameservers.dns import (
-    Outcome,
-    Resolver,
-    ResolveResult,
-    TokenBucket,
-    resolve_nameservers,
-)
+from samehand.methods.sites.nameservers.dns import Outcome, Resolver, TokenBucket, resolve_nameservers
 
 pytest.importorskip("dns.asyncquery", reason="dnspython is not installed: pip install 'samehand[dns]'")
 
@@ -41,7 +36,7 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "dns.jsonl"
 
 
-def ask(server: DnsServer, domains: list[str], cache: Path, settings: Settings = FAST, **more: Any) -> ResolveResult:
+def ask(server: DnsServer, domains: list[str], cache: Path, settings: Settings = FAST, **more: Any) -> NameServers:
     settings = dataclasses.replace(settings, dns_resolvers=server.address)
     return resolve_nameservers(domains, cache=cache, settings=settings, **more)
 
@@ -58,12 +53,12 @@ def test_every_outcome_is_counted(cache: Path) -> None:
     domains = ["www.good.com", "good.com", "gone.com", *plan, "192.0.2.1", "com", "no name"]
     with dns_server(plan) as server:
         result = ask(server, domains, cache)
-    assert result.servers.pairs.to_pylist() == [
+    assert result.pairs.to_pylist() == [
         {"domain": "good.com", "ns": "ns1.park.net"},
         {"domain": "good.com", "ns": "ns2.park.net"},
     ]
-    assert result.servers.providers_of("www.good.com") == ("park.net",)
-    assert result.servers.outcomes == {
+    assert result.providers_of("www.good.com") == ("park.net",)
+    assert result.outcomes == {
         "ok": 1,
         "nxdomain": 1,
         "no_answer": 2,
@@ -72,18 +67,19 @@ def test_every_outcome_is_counted(cache: Path) -> None:
         "malformed": 1,
         "bad_name": 3,
     }
-    said = {row["domain"]: (row["outcome"], row["queries"]) for row in result.outcomes.to_pylist()}
+    said = {row["domain"]: (row["outcome"], row["queries"]) for row in map(json.loads, cache.read_text().splitlines())}
     assert said["broken.com"] == ("servfail", 2)
     assert said["other.com"] == ("no_answer", 1)
     assert server.asked().count("good.com") == 1
-    assert (result.asked, result.queries) == (7, len(server.log))
+    assert len(said) == 7
+    assert sum(queries for _, queries in said.values()) == len(server.log)
 
 
 def test_a_name_that_is_never_answered_times_out(cache: Path) -> None:
     with dns_server({"silent.com": "never"}) as server:
         result = ask(server, ["silent.com"], cache, HASTY)
         wait_for(lambda: len(server.log) == 2)
-    assert result.servers.outcomes == {"timeout": 1}
+    assert result.outcomes == {"timeout": 1}
     assert server.asked() == ["silent.com"] * 2
 
 
@@ -95,7 +91,7 @@ def test_after_a_failure_another_resolver_is_asked(cache: Path) -> None:
     ):
         settings = dataclasses.replace(FAST, dns_resolvers=f"{lame.address}, {good.address}")
         result = resolve_nameservers(names, cache=cache, settings=settings)
-    assert result.servers.outcomes == {"ok": 12}
+    assert result.outcomes == {"ok": 12}
     assert good.asked() == sorted(names)
     assert 0 < len(lame.log) < 12  # each name begins with a resolver of its own
 
@@ -103,7 +99,7 @@ def test_after_a_failure_another_resolver_is_asked(cache: Path) -> None:
 def test_an_answer_that_was_cut_comes_by_tcp(cache: Path) -> None:
     with dns_server({"big.com": "big"}) as server:
         result = ask(server, ["big.com"], cache)
-    assert result.servers.servers_of("big.com") == tuple(sorted(BIG))
+    assert result.servers_of("big.com") == tuple(sorted(BIG))
     assert server.log == [("big.com", "udp"), ("big.com", "tcp")]
 
 
@@ -114,7 +110,7 @@ def test_a_resolver_with_an_address_of_ipv6(cache: Path) -> None:
         except OSError:
             pytest.skip("this machine has no IPv6")
     with dns_server({"a.com": ["ns.x.net"]}, host="::1") as server:
-        assert ask(server, ["a.com"], cache).servers.outcomes == {"ok": 1}
+        assert ask(server, ["a.com"], cache).outcomes == {"ok": 1}
 
 
 def test_several_are_asked_at_once(cache: Path) -> None:
@@ -122,7 +118,7 @@ def test_several_are_asked_at_once(cache: Path) -> None:
     names = [f"d{number}.com" for number in range(12)]
     with dns_server({name: ["ns.x.net"] for name in names}, gate=4) as server:
         result = ask(server, names, cache, Settings(dns_rate=10_000, dns_timeout=20, dns_tries=1, dns_concurrency=4))
-    assert result.servers.outcomes == {"ok": 12}
+    assert result.outcomes == {"ok": 12}
 
 
 def test_never_more_at_once_than_allowed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,12 +196,10 @@ def test_nothing_is_asked_twice(cache: Path) -> None:
         server.log.clear()
         second = ask(server, ["c.com", "www.a.com", "b.com"], cache)
         assert server.log == []
-        assert (second.asked, second.queries) == (0, 0)
-        assert second.servers.pairs.equals(first.servers.pairs)
-        assert second.outcomes.equals(first.outcomes)
-        third = ask(server, ["a.com", "b.com", "d.com"], cache, retry=True)
+        assert second.pairs.equals(first.pairs)
+        assert second.outcomes == first.outcomes
+        ask(server, ["a.com", "b.com", "d.com"], cache, retry=True)
         assert server.asked() == ["b.com", "b.com", "d.com"]
-        assert third.asked == 2
 
 
 def test_a_cache_that_answers_all_needs_neither_resolver_nor_dnspython(
@@ -213,7 +207,7 @@ def test_a_cache_that_answers_all_needs_neither_resolver_nor_dnspython(
 ) -> None:
     cache.write_text('{"domain":"a.com","outcome":"ok","ns":["ns.x.net"],"queries":1,"refused":0}\n')
     monkeypatch.setitem(sys.modules, "dns.asyncquery", None)
-    assert resolve_nameservers(["a.com"], cache=cache).servers.servers_of("a.com") == ("ns.x.net",)
+    assert resolve_nameservers(["a.com"], cache=cache).servers_of("a.com") == ("ns.x.net",)
     with pytest.raises(UsageError, match=r"pip install 'samehand\[dns\]'"):
         resolve_nameservers(["b.com"], cache=cache)
 
@@ -227,8 +221,8 @@ def test_lines_of_strangers_in_the_cache_are_asked_again(cache: Path) -> None:
     with dns_server({"a.com": ["ns.x.net"], "c.com": ["ns.x.net"]}) as server:
         result = ask(server, ["a.com", "b.com", "c.com"], cache)
     assert server.asked() == ["a.com", "c.com"]
-    assert result.lost_lines == 6
-    assert result.servers.outcomes == {"ok": 2, "nxdomain": 1}
+    assert result.bad == {"bad_line": 6}
+    assert result.outcomes == {"ok": 2, "nxdomain": 1}
     assert len(cache.read_text().splitlines()) == 9
 
 
@@ -257,7 +251,7 @@ def test_a_killed_look_up_goes_on_where_it_was(cache: Path) -> None:
         result = ask(server, names, cache)
         assert set(server.asked()) == set(names) - known
         assert len(server.log) == 18
-    assert result.servers.outcomes == {"ok": 30}
+    assert result.outcomes == {"ok": 30}
 
 
 def wait_for(happened: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
@@ -369,7 +363,7 @@ def accepts(port: int) -> bool:
 def test_a_real_server(nsd: str, cache: Path) -> None:
     domains = ["www.parked.com", "site.org", "absent.com", "txt.com", "elsewhere.net"]
     result = resolve_nameservers(domains, cache=cache, settings=dataclasses.replace(FAST, dns_resolvers=nsd))
-    said = {row["domain"]: row["outcome"] for row in result.outcomes.to_pylist()}
+    said = {row["domain"]: row["outcome"] for row in map(json.loads, cache.read_text().splitlines())}
     assert said == {
         "parked.com": "ok",
         "site.org": "ok",
@@ -377,5 +371,5 @@ def test_a_real_server(nsd: str, cache: Path) -> None:
         "txt.com": "no_answer",
         "elsewhere.net": "refused",
     }
-    assert result.servers.servers_of("www.parked.com") == ("ns1.park.net", "ns2.park.net")
-    assert result.servers.providers_of("site.org") == ("host.net",)
+    assert result.servers_of("www.parked.com") == ("ns1.park.net", "ns2.park.net")
+    assert result.providers_of("site.org") == ("host.net",)

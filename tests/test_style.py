@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 import reference
 from samehand import Settings, compare
 from samehand.methods.style import noise as style
+from samehand.store.tables import STYLE_FINGERPRINTS
+from style_pages import fingerprint, pages_batch
 
 TEMPLATE = b"<div class='row' id=\"%d\"><a href='/item?id=%d&x=%d'>%s</a> (%d) - <b>%s</b>;</div>\n"
 
@@ -26,12 +28,6 @@ def other(seed: int) -> bytes:
     )
 
 
-def pages_batch(*contents: bytes) -> pa.RecordBatch:
-    return pa.record_batch(
-        {"page_id": pa.array(range(len(contents)), pa.int64()), "content": pa.array(contents, pa.large_binary())}
-    )
-
-
 PARTS = st.lists(st.sampled_from([b"<a>", b"<b c='d'>", b"</a>;", b" x\n", b"{}[]"]), max_size=40).map(b"".join)
 
 
@@ -39,7 +35,7 @@ PARTS = st.lists(st.sampled_from([b"<a>", b"<b c='d'>", b"</a>;", b" x\n", b"{}[
 def test_exact_similarities_equal_set_arithmetic(left: bytes, right: bytes, width: int) -> None:
     found = compare(left, right, settings=Settings(shingle_bytes=width))
     a, b = (set(reference.parts(reference.noise(content, fold=True), width)) for content in (left, right))
-    assert (found.left_parts, found.right_parts, found.shared_parts) == (len(a), len(b), len(a & b))
+    assert (found.left_shingles, found.right_shingles, found.shared_shingles) == (len(a), len(b), len(a & b))
     if a | b:
         assert found.jaccard == pytest.approx(len(a & b) / len(a | b))
         assert found.dice == pytest.approx(2 * len(a & b) / (len(a) + len(b)))
@@ -52,7 +48,7 @@ def test_shared_runs_hold_the_same_noise_in_both_sources(left: bytes, right: byt
         for content, (start, end) in ((left, run.left), (right, run.right)):
             kept = reference.noise(content[start:end], fold=True)
             assert kept == run.noise
-    assert sum(run.parts for run in found.runs) >= found.shared_parts
+    assert sum(run.shingles for run in found.runs) >= found.shared_shingles
 
 
 def test_same_template_other_words() -> None:
@@ -79,9 +75,10 @@ def test_estimate_is_near_exact_jaccard() -> None:
 
 def test_identical_small_pages_look_identical_unless_the_paper_is_asked() -> None:
     small = b"<html><frameset rows='100%,*'><frame src='http://x/?a=b'></frameset></html>"
-    ours, papers = style.fingerprint(small), style.fingerprint(small, Settings.preset("paper"))
-    assert style.estimate(ours, ours) == 1.0
-    assert style.estimate(papers, papers, Settings.preset("paper")) < 0.3
+    default, paper = Settings(), Settings.preset("paper")
+    ours, papers = fingerprint(small, default), fingerprint(small, paper)
+    assert style.estimate(ours, ours, default) == 1.0
+    assert style.estimate(papers, papers, paper) < 0.3
 
 
 def test_white_space_is_no_disguise() -> None:
@@ -94,9 +91,9 @@ def test_style_batch_is_a_row_for_each_page() -> None:
     contents = (page(1), b"", b"words only", other(1), b"<p>")
     settings = Settings()
     batch = style.style_batch(pages_batch(*contents), settings)
-    assert batch.schema == style.style_schema(settings)
+    assert batch.schema == STYLE_FINGERPRINTS.schema(settings)
     for row, content in zip(batch.to_pylist(), contents, strict=True):
-        values = style.fingerprint(content, settings)
+        values = fingerprint(content, settings)
         assert np.frombuffer(row["fingerprint"], "<u4").tolist() == values.tolist()
         assert row["noise_bytes"] == len(style.noise_of(content, settings))
         assert row["filled"] == np.count_nonzero(values != reference.EMPTY)
@@ -149,11 +146,11 @@ def test_what_small_pages_must_have_in_common() -> None:
         ),
         Settings(),
     ).to_pylist()
-    keys = [row["equality"] for row in rows]
+    keys = [row["exact_match_key"] for row in rows]
     assert keys[0] == keys[1]  # enough noise: equal noise and equal tags are enough
     assert keys[0] != keys[6]  # the same noise with other tags is not
     assert keys[2] == keys[3] != keys[4]  # next to no noise: every byte must be equal
     assert keys[5] == 0  # no noise at all: equal to nothing
-    stored = style.Stored.of(pa.RecordBatch.from_pylist(rows, style.style_schema(Settings())), Settings())
+    stored = style.Stored.of(pa.RecordBatch.from_pylist(rows, STYLE_FINGERPRINTS.schema(Settings())), Settings())
     assert not stored.comparable.any()
     assert stored.identity.tolist() == keys

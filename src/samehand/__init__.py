@@ -9,6 +9,7 @@ run.like(html, url=url)  # one page against all
 run.replicas()           # groups of near replicas
 run.language()           # text that a machine made
 run.sites()              # parked sites and the providers behind them
+run.explain(a, b)        # why two pages are alike
 run.sql("select * from style_clusters")
 samehand.add("run", "more.warc.gz")
 samehand.compare(a, b)   # two pages: exact similarities and the noise they share
@@ -30,16 +31,27 @@ from samehand.base.errors import (
 from samehand.base.settings import Settings
 
 if TYPE_CHECKING:
+    from samehand.answers.explain import Explanation
+    from samehand.answers.likeness import Likeness
+    from samehand.answers.result import Result
     from samehand.answers.run import Run
+    from samehand.answers.sites import SiteAnswers
     from samehand.api import add, compare, open_run, scan
     from samehand.engine.local import LocalEngine
+    from samehand.engine.progress import Progress
     from samehand.engine.spark import SparkEngine
+    from samehand.methods.style.compare import Comparison
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Comparison",
+    "Explanation",
     "InputError",
+    "Likeness",
     "LocalEngine",
+    "Progress",
+    "Result",
     "Run",
     "RunBusyError",
     "RunError",
@@ -48,6 +60,7 @@ __all__ = [
     "SamehandError",
     "Settings",
     "SettingsError",
+    "SiteAnswers",
     "SparkEngine",
     "UsageError",
     "add",
@@ -57,8 +70,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Comparison": "samehand.methods.style.compare",
+    "Explanation": "samehand.answers.explain",
+    "Likeness": "samehand.answers.likeness",
     "LocalEngine": "samehand.engine.local",
+    "Progress": "samehand.engine.progress",
+    "Result": "samehand.answers.result",
     "Run": "samehand.answers.run",
+    "SiteAnswers": "samehand.answers.sites",
     "SparkEngine": "samehand.engine.spark",
     "add": "samehand.api",
     "compare": "samehand.api",

@@ -1,87 +1,123 @@
-"""The functions that make, extend, open and compare."""
+"""The functions that make, extend and open a run, and that compare two pages."""
 
-import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from samehand.answers.arguments import Path, Paths, engine_of, path_of, paths_of, progress_of, settings_of, texts_of
 from samehand.answers.pages import page_of
 from samehand.answers.run import Run
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from samehand.engine.engine import Engine
     from samehand.engine.progress import OnProgress
     from samehand.methods.style.compare import Comparison
 
-Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
 
 def scan(
-    inputs: Inputs,
-    out: str | os.PathLike[str],
+    inputs: Paths,
+    out: Path,
     *,
-    signals: str | Sequence[str] = "style",
+    signals: "str | Iterable[str]" = "style",
     settings: Settings | None = None,
     workers: int | None = None,
     engine: "Engine | None" = None,
     on_progress: "OnProgress | None" = None,
     force: bool = False,
 ) -> Run:
-    """Reads `inputs` and computes the methods named in `signals` into the run folder `out`.
+    """Reads a crawl and computes methods into a run folder. Called again, it does only what is missing.
 
-    Inputs are paths, globs, @lists or "-", as on the command line. `signals` are any of "style", "replica",
-    "language" and "sites", or "all"; more can be added later. Run again, it does only what is missing. The work is
-    done by `workers` processes on this machine (one per core if not given), or by another `engine`. `force` starts a
-    run folder anew that was made from other inputs or settings.
+    Args:
+        inputs: A path or several: WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with the columns url and
+            html, globs, @files that list inputs, "-" for standard input.
+        out: The run folder.
+        signals: The methods: "style", "replica", "language", "sites", several of them, or "all".
+        settings: Settings that differ from the defaults.
+        workers: Processes on this machine; one per core if not given.
+        engine: Another engine, such as `SparkEngine`.
+        on_progress: A function that is told of `Progress`.
+        force: Whether to replace a run that was made from other inputs or settings.
 
-    Raises UsageError for wrong arguments, InputError if there is no page in the inputs, RunError if the run folder
-    cannot be used.
+    Returns:
+        The run.
+
+    Raises:
+        UsageError: An argument cannot be used, or an input does not exist.
+        InputError: There is no page in the inputs.
+        RunMismatchError: The run folder belongs to other inputs or settings.
+        RunBusyError: Another process is writing to the run folder.
+        RunWriteError: The run folder cannot be written.
+
+    Example:
+        >>> run = samehand.scan(crawl, out, signals="all")
+        >>> run.methods
+        ['style', 'replica', 'classes', 'language', 'sites']
     """
-    from samehand.engine.local import LocalEngine
     from samehand.engine.pipeline import run_scan
-    from samehand.engine.progress import silent
 
     folder = run_scan(
-        _input_list(inputs),
-        _path(out, "out"),
-        settings=_settings(settings),
-        engine=engine or LocalEngine(workers),
-        on_progress=on_progress or silent,
+        _inputs(inputs),
+        path_of(out, "out"),
+        settings=settings_of(settings),
+        engine=engine_of(engine, workers),
+        on_progress=progress_of(on_progress),
         force=force,
-        names=_names(signals),
+        names=texts_of(signals, "signals"),
     )
     return Run(folder.path)
 
 
 def add(
-    run: str | os.PathLike[str],
-    inputs: Inputs,
+    run: Path,
+    inputs: Paths,
     *,
     workers: int | None = None,
     engine: "Engine | None" = None,
     on_progress: "OnProgress | None" = None,
 ) -> Run:
-    """Adds `inputs` to a run, with its own settings and methods: the result is that of a scan of everything.
+    """Adds inputs to a run. Only what is new is read, and the result is that of a scan of everything.
 
-    Only what is new is read. `Run.growth` says which clusters are new, grew, merged or split.
+    Args:
+        run: The run folder.
+        inputs: A path or several, as in `scan`.
+        workers: Processes on this machine; one per core if not given.
+        engine: Another engine, such as `SparkEngine`.
+        on_progress: A function that is told of `Progress`.
+
+    Returns:
+        The run. `Run.growth` lists the clusters that are new, grew, merged or split.
+
+    Raises:
+        UsageError: An argument cannot be used, or an input does not exist.
+        RunError: The run folder cannot be used.
+        RunMismatchError: An input is in the run already and has changed.
     """
-    from samehand.engine.local import LocalEngine
     from samehand.engine.pipeline import run_add
-    from samehand.engine.progress import silent
 
     folder = run_add(
-        _path(run, "run"),
-        _input_list(inputs),
-        engine=engine or LocalEngine(workers),
-        on_progress=on_progress or silent,
+        path_of(run, "run"),
+        _inputs(inputs),
+        engine=engine_of(engine, workers),
+        on_progress=progress_of(on_progress),
     )
     return Run(folder.path)
 
 
-def open_run(path: str | os.PathLike[str]) -> Run:
-    """An existing run."""
-    return Run(_path(path, "path"))
+def open_run(path: Path) -> Run:
+    """Opens a run folder.
+
+    Args:
+        path: The run folder.
+
+    Returns:
+        The run.
+
+    Raises:
+        RunError: There is no run, or it is damaged or of another format.
+    """
+    return Run(path)
 
 
 def compare(
@@ -92,42 +128,34 @@ def compare(
     right_url: str | None = None,
     settings: Settings | None = None,
 ) -> "Comparison":
-    """Compares two pages, given as HTML: exact similarities, the estimate, and the noise they share.
+    """Compares two pages in full: exact similarities, the estimate of a run, and the noise that both share.
 
-    The URLs matter on small pages, whose own host name is left out of their noise, as in a scan.
+    Args:
+        left: HTML of one page.
+        right: HTML of the other.
+        left_url: URL of the left page, if it is known: a small page's own host name does not count.
+        right_url: URL of the right page.
+        settings: Settings that differ from the defaults.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        UsageError: An argument cannot be used, or is no HTML.
+
+    Example:
+        >>> page = "<ul>" + "<li><a href='#'>{}</a></li>" * 20 + "</ul>"
+        >>> samehand.compare(page.replace("{}", "red"), page.replace("{}", "blue")).jaccard
+        1.0
     """
     from samehand.methods.style.compare import compare as compare_pages
 
-    settings = _settings(settings)
+    settings = settings_of(settings)
     return compare_pages(page_of(left, left_url, settings), page_of(right, right_url, settings), settings=settings)
 
 
-def _input_list(inputs: Any) -> list[str]:
-    given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
-    try:
-        paths = [os.fspath(each) for each in given]
-    except TypeError:
-        raise UsageError(f"inputs is {inputs!r}: give a path or a list of paths.") from None
-    if not paths or not all(isinstance(path, str) for path in paths):
-        raise UsageError(f"inputs is {inputs!r}: give a path or a list of paths.")
-    return paths
-
-
-def _path(path: Any, name: str) -> str:
-    if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"{name} is {path!r}: give the path of a run folder.")
-    return os.fspath(path)
-
-
-def _names(signals: Any) -> str | Sequence[str]:
-    if isinstance(signals, str):
-        return signals
-    if not isinstance(signals, Sequence) or not all(isinstance(name, str) for name in signals):
-        raise UsageError(f"signals is {signals!r}: give names of methods, such as 'style' or 'all'.")
-    return signals
-
-
-def _settings(settings: Any) -> Settings:
-    if settings is not None and not isinstance(settings, Settings):
-        raise UsageError(f"settings is {settings!r}: give samehand.Settings(...).")
-    return settings or Settings()
+def _inputs(given: Paths) -> list[str]:
+    inputs = paths_of(given, "inputs")
+    if not inputs:
+        raise UsageError("inputs is empty: give a path or a list of paths.")
+    return inputs

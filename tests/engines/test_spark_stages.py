@@ -254,7 +254,7 @@ def test_a_method_that_fails_says_its_sentence(tmp_path) -> None:
     (answer,) = stages.group_whole(common, "classes", one)
     ended, sentence = json.loads(answer.column(0)[0].as_py())
     assert ended == "failed"
-    assert "run the same command again" in sentence
+    assert "clusters.parquet is missing" in sentence
 
 
 @given(st.lists(st.integers(1, 9), max_size=20), st.integers(1, 12), st.integers(1, 12))

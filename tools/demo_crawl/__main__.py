@@ -1,4 +1,8 @@
-"""python -m tools.demo_crawl OUT [--seed N]: writes the demo crawl into OUT; with seed 7 the one that ships."""
+"""python -m tools.demo_crawl OUT [--seed N]: writes a demo crawl into OUT.
+
+The crawl that ships has seed 7. After a change copy crawl.warc.gz, nameservers.csv and truth.csv to src/samehand/data
+as demo.warc.gz, demo-nameservers.csv and demo-truth.csv.
+"""
 
 import argparse
 from pathlib import Path

@@ -77,7 +77,7 @@ def _non_page_exchanges(pages: Sequence[Page]) -> Iterable[_Exchange]:
     yield answer(f"http://{hosts[3]}/missing", HTML_UTF8, body=_MISSING_PAGE, status="404 Not Found")
 
 
-class _Writer(WARCWriter):  # type: ignore[misc]  # warcio has no types
+class _Writer(WARCWriter):
     """Leaves requests without digests, as crawlers do that ask for many pages."""
 
     def ensure_digest(self, record: Any, block: bool = True, payload: bool = True) -> None:

@@ -2,31 +2,47 @@
 
 import difflib
 import os
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from samehand.answers.arguments import told
 from samehand.base.errors import InputError, UsageError
 from samehand.base.page import Page
 from samehand.base.settings import Settings
-from samehand.sources import Source, find_sources, read_page, read_sources
-from samehand.sources.http.body import HTML, Origin, make_page
+from samehand.sources import Source, Unit, changed_sources, find_sources, read_page, read_sources
+from samehand.sources.http.charset import to_ascii_compatible
+from samehand.store.done import part_name
 from samehand.store.folder import RunFolder
+from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
 from samehand.store.tables import CONTENT, PAGES
 
 _SUGGESTIONS = 3
 
+PageName = str | int | Mapping[str, Any]
+"""What names a page of a run: its URL, doc_id or page_id, a host or site, or a row of an answer."""
 
-def page_of(html: bytes | str, url: str | None, settings: Settings) -> Page:
+
+def page_of(html: object, url: object, settings: Settings) -> Page:
     """HTML from anywhere as a Page, made as a scan makes it."""
+    if not isinstance(html, bytes | str):
+        raise UsageError(f"A page is {told(html)}: give HTML as bytes or text.")
+    if url is not None and not isinstance(url, str):
+        raise UsageError(f"url is {told(url)}: give the page's URL as text.")
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
-    made = make_page(body, Origin("page", 0, url=url or ""), media=HTML, limit=settings.max_page_bytes)
-    if not isinstance(made, Page):
-        raise UsageError(f"That is no HTML page ({made.reason}): give the source of a page.")
-    return made
+    content, charset = to_ascii_compatible(body, None)
+    return Page(
+        url=(url or "").encode("utf-8", "replace").decode(),
+        content=content[: settings.max_page_bytes],
+        source_path="page",
+        warc_record_offset=0,
+        content_charset=charset,
+    )
 
 
 def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, Page]] | None:
@@ -47,24 +63,27 @@ class RunPages(PageList):
         super().__init__(folder)
         self.folder = folder
         self._settings = settings
+        self._unchanged: set[Source] = set()
 
-    def row_of(self, page: str | int) -> int:
-        """The row of a page by its URL or page_id; of a host or site by its shortest URL."""
+    def row_of(self, page: PageName) -> int:
+        """The row of a page. A host or a site stands for its page with the shortest URL."""
+        if isinstance(page, Mapping):
+            page = page.get("page_id", page.get("url"))
         if isinstance(page, str):
-            return self._row_of_url(page.strip())
+            return self._row_of_name(page.strip().encode("utf-8", "replace").decode())
         if isinstance(page, bool) or not isinstance(page, int | np.integer):
-            raise UsageError(f"A page is named by its URL or page_id, not by {page!r}.")
-        if not self.folder.page_ids.has(int(page)):
+            raise UsageError(f"{told(page)} names no page: give a URL, a page_id, or a row of an answer.")
+        if not 0 <= page < 1 << 63 or not self.folder.page_ids.has(int(page)):
             raise UsageError(f"There is no page {page} in {self.folder.path}: give a URL or page_id of the run.")
         return int(self.folder.page_ids.rows(np.array([page], np.int64))[0])
 
-    def _row_of_url(self, url: str) -> int:
-        for column in ("url", "host", "site"):
-            found = self.named(column, pa.array([url], pa.string()))
+    def _row_of_name(self, name: str) -> int:
+        for column in ("url", "doc_id", "host", "site"):
+            found = self.named(column, pa.array([name], pa.string()))
             if found.size:
                 lengths = pc.utf8_length(self.table.column("url").take(pa.array(found))).to_numpy()
                 return int(found[np.argmin(lengths)])
-        raise UsageError(f"There is no page, host or site {url} in {self.folder.path}{self._suggestion(url)}")
+        raise UsageError(f"There is no page, host or site {told(name)} in {self.folder.path}{self._suggestion(name)}")
 
     def _suggestion(self, url: str) -> str:
         """Names of the run that are nearly the one asked for."""
@@ -88,16 +107,18 @@ class RunPages(PageList):
     def content(self, row: int) -> bytes:
         """The bytes of a page, out of the run folder if it keeps pages, else out of the input they came from."""
         page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
-        number, place = page_id >> 32, page_id & 0xFFFFFFFF
-        if self.folder.part_path(CONTENT, number).is_file():
-            kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
-            return kept
+        number, place = page_id >> UNIT_BITS, page_id & ((1 << UNIT_BITS) - 1)
         stored = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
-        source = self._source_of(stored["source_path"])
-        found = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings)
-        if (found.content_digest or stored["content_digest"]) != stored["content_digest"]:
-            raise InputError(f"{source.name} changed since the scan: put it back, or scan again.")
-        return found.content
+        if self.folder.part_path(CONTENT, number).is_file():
+            content: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
+            changed = str(self.folder.part_path(CONTENT, number))
+        else:
+            source = self._source_of(number)
+            content = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings).content
+            changed = source.name
+        if zlib.crc32(content) != stored["content_crc32"]:
+            raise InputError(f"{changed} changed since the scan: put it back, or scan again.")
+        return content
 
     def text(self, row: int) -> str:
         """The visible text of a page. Mail is text already."""
@@ -108,13 +129,14 @@ class RunPages(PageList):
         if self._settings.profile == "mail":
             return content.decode("utf-8", "replace")
         page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
-        part = self.folder.read_part(PAGES, page_id >> 32, ["content_charset"])
-        return visible_text(as_utf8(content, part.column("content_charset")[page_id & 0xFFFFFFFF].as_py()))
+        charsets = self.folder.read_part(PAGES, page_id >> UNIT_BITS, ["content_charset"]).column("content_charset")
+        return visible_text(as_utf8(content, charsets[page_id & ((1 << UNIT_BITS) - 1)].as_py()))
 
-    def _source_of(self, place: str) -> Source:
-        sources = [Source.from_dict(stored) for stored in self.folder.manifest()["inputs"]]
-        # A page's place begins with its input's name; what follows is a member, a file or the number of a message.
-        named = [source for source in sources if place.startswith(source.name.rstrip("/"))]
-        if not named:
-            raise InputError(f"{place} is none of the inputs of {self.folder.path}: scan them again.")
-        return max(named, key=lambda source: len(source.name))
+    def _source_of(self, number: int) -> Source:
+        """The input of a unit of work, which must be what it was."""
+        record = self.folder.done.get(part_name(PAGES.name, number)) or {}
+        source = Unit.from_dict(record["unit"]).source
+        if source not in self._unchanged and changed_sources([source]):
+            raise InputError(f"{source.name} changed or went since the scan: put it back, or scan again.")
+        self._unchanged.add(source)
+        return source

@@ -1,26 +1,22 @@
-"""A run and the questions one can ask it. Questions about a method that the run lacks compute it first."""
+"""A run and the questions one can ask it."""
 
-import functools
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from samehand.answers.pages import RunPages, page_of
+from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
+from samehand.answers.opened import OpenedRun
+from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
-from samehand.base.settings import Settings
-from samehand.store.folder import RunFolder
-from samehand.store.manifest import DONE
+from samehand.base.page import Page
+from samehand.store.folder import DAMAGED
 from samehand.store.tables import (
     CLASSES,
-    PAGES,
     PROVIDERS,
-    REJECTS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
     SITE_CLUSTERS,
@@ -32,260 +28,321 @@ from samehand.store.tables import (
 
 if TYPE_CHECKING:
     from samehand.answers.explain import Explanation
+    from samehand.answers.likeness import Likeness
     from samehand.answers.sites import SiteAnswers
-    from samehand.engine.engine import Engine
-    from samehand.engine.progress import OnProgress
-    from samehand.methods.style.answers import Likeness, StyleAnswers, WeakestLink
+    from samehand.methods.style.answers import WeakestLink
 
 
-class Run:
-    """A run folder, opened. Made by `samehand.open_run` and returned by `samehand.scan`."""
+_TEXT_COLUMNS = ("cluster_number", "fake_probability", "verdict", "judged_words", "url", "reasons")
+_SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
+"""What people look at first."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.folder = RunFolder.open(path)
-        self.settings: Settings = self.folder.settings()
 
-    def __repr__(self) -> str:
-        read = self.manifest["stages"].get("read", {})
-        return f"<samehand.Run {str(self.folder.path)!r}: {read.get('pages', 0)} pages>"
+class Run(OpenedRun):
+    """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
-    @property
-    def path(self) -> Path:
-        """The run folder."""
-        return self.folder.path
+    A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
+    A host or a site stands for its page with the shortest URL. Wrong arguments raise UsageError. A run that is
+    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language` and `sites`
+    are computed first where the run lacks them; `compute` does that with the workers, engine and settings you choose.
 
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """run.json: settings, inputs, counts and times of each stage."""
-        return self.folder.manifest()
-
-    @property
-    def methods(self) -> list[str]:
-        """The methods that the run has answers of."""
-        return [name for name in self.manifest["stages"] if name != "read"]
-
-    def compute(
-        self,
-        method: str,
-        *,
-        engine: "Engine | None" = None,
-        workers: int | None = None,
-        on_progress: "OnProgress | None" = None,
-        **changes: Any,
-    ) -> None:
-        """Computes a method ("style", "replica", "language" or "sites") for the pages of the run.
-
-        `changes` are settings that differ from those of the run. Run again, it does only what is missing.
-        """
-        from samehand.engine.local import LocalEngine
-        from samehand.engine.pipeline import run_method
-        from samehand.engine.progress import silent
-
-        run_method(
-            self.path,
-            method,
-            changes=changes,
-            engine=engine or LocalEngine(workers),
-            on_progress=on_progress or silent,
-        )
-        self._forget()
-
-    def _forget(self) -> None:
-        """The run has changed on disk: nothing that was read of it is kept."""
-        self.folder = RunFolder.open(self.path)
-        self.settings = self.folder.settings()
-        for name in ("_style", "_pages"):
-            self.__dict__.pop(name, None)
-
-    def _require(self, method: str) -> None:
-        """RunError, with what to do, where the run has no answers of a method."""
-        manifest = self.manifest
-        if method in manifest["stages"] and self.folder.done.get(method) is not None:
-            return
-        if manifest["state"] != DONE:
-            raise RunError(
-                f"The scan of {self.path} is not finished. Run the same scan again to finish it; "
-                f"samehand status {self.path} says how far it is."
-            )
-        has = ", ".join(self.methods) or "no method"
-        if method == "style" and self.settings.profile == "mail":
-            raise RunError(
-                f"{self.path} holds mail, which has no style. It has: {has}. See: samehand replicas {self.path}"
-            )
-        raise RunError(f"{self.path} has no answers of the method {method}. It has: {has}. Compute it first.")
-
-    def _ensure(self, method: str) -> None:
-        if method not in self.manifest["stages"]:
-            self.compute(method)
-        self._require(method)
-
-    # Pages.
-
-    def pages(self, columns: Sequence[str] | None = None) -> Result:
-        """All pages, in page_id order."""
-        return Result(self.folder.read(PAGES, columns))
-
-    def rejects(self) -> Result:
-        """All records that could have been a page and are not, with their reasons."""
-        return Result(self.folder.read(REJECTS))
-
-    def content(self, page: str | int) -> bytes:
-        """The bytes of a page: out of the run folder if it keeps pages, else out of its input."""
-        return self._pages.content(self._pages.row_of(page))
-
-    def text(self, page: str | int) -> str:
-        """The visible text of a page."""
-        return self._pages.text(self._pages.row_of(page))
-
-    # Style.
+    Attributes:
+        settings: The `Settings` that the run was made with.
+    """
 
     def clusters(self, *, cut: float | None = None, families: bool = False) -> Result:
-        """Clusters by rank (the paper's table 1): at another threshold with `cut`, families with `families`.
+        """Clusters of pages made by the same hand, best rank first (the paper's table 1).
 
-        The stored clusters carry their class once near replicas were computed.
+        Args:
+            cut: Another threshold than that of the run.
+            families: Families, which are pages of the same software, instead of clusters.
+
+        Returns:
+            One row per cluster. The stored clusters have their `class` (mirror, copy, link farm, template) if the run
+            has near replicas too.
+
+        Example:
+            >>> run.clusters()["cluster_number"][:3]
+            [1, 2, 3]
         """
         self._require("style")
         if cut is not None or families:
-            return Result(self._style.clusters(cut=cut, families=families))
+            return Result(self._style.clusters(cut=fraction_of(cut, "cut"), families=families))
         clusters = self.folder.read(STYLE_CLUSTERS)
-        if self.folder.done.get("classes") is None:
+        if "classes" not in self.methods:
             return Result(clusters)
         classes = self.folder.read(CLASSES)
         rows = pc.index_in(clusters.column("style_cluster_id"), classes.column("style_cluster_id").combine_chunks())
+        if rows.null_count:
+            raise RunError(f"{self.path / CLASSES.path} lacks clusters of the run. {DAMAGED}")
         for name in classes.column_names[1:]:
             clusters = clusters.append_column(name, classes.column(name).take(rows))
         return Result(clusters)
 
-    def members(self, number: int, *, cut: float | None = None, families: bool = False) -> Result:
-        """Members of the cluster with this number, by similarity to its medoid (the paper's table 2)."""
+    def members(self, number: int | None = None, *, cut: float | None = None, families: bool = False) -> Result:
+        """The pages of a cluster by similarity to its medoid (the paper's table 2).
+
+        Args:
+            number: The `cluster_number`; the stored members of all clusters if not given.
+            cut: The threshold at which the cluster was asked for.
+            families: Whether the number is that of a family.
+
+        Returns:
+            One row per page: similarity, url, doc_id, page_id, host, site.
+
+        Example:
+            >>> members = run.members(1)
+            >>> len(members) == run.clusters()[0]["pages"]
+            True
+        """
         self._require("style")
-        if cut is None and not families:
-            clusters = self.folder.read(STYLE_CLUSTERS, ["cluster_number", "style_cluster_id"])
-        else:
-            clusters = self._style.clusters(cut=cut, families=families)
+        cut = fraction_of(cut, "cut")
+        is_stored = cut is None and not families
+        if number is None:
+            if not is_stored:
+                raise UsageError("cut and families need the number of a cluster: give one.")
+            return Result(self.folder.read(STYLE_MEMBERS))
+        clusters = self.folder.read(STYLE_CLUSTERS) if is_stored else self._style.clusters(cut=cut, families=families)
         cluster_id = self._numbered(clusters, number, "cluster", "style_cluster_id")
-        found = self._members(number) if cut is None and not families else None
-        if found is None:
+        if is_stored:
+            found = self._stored_members(cluster_id)
+        else:
             found = self._style.members(cluster_id, cut=cut, families=families)
+        if not len(found):
+            raise RunError(f"{self.path / STYLE_MEMBERS.path} lacks the members of cluster {number}. {DAMAGED}")
         return Result(found.sort_by([("similarity", "descending"), ("page_id", "ascending")]))
 
-    def _members(self, number: int) -> pa.Table:
-        members = self.folder.read(STYLE_MEMBERS)
-        found = members.filter(pc.equal(members.column("cluster_number"), number))
+    def _stored_members(self, cluster_id: int) -> pa.Table:
+        members = self.folder.read(STYLE_MEMBERS, ["page_id", "style_cluster_id", "similarity"])
+        found = members.filter(pc.equal(members.column("style_cluster_id"), cluster_id))
         rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
         return self._pages.listed(rows, found.column("similarity").to_numpy())
 
     def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= table.num_rows:
-            known = f"the numbers are 1 to {table.num_rows}" if table.num_rows else f"the run has no {what}"
-            raise UsageError(f"There is no {what} {number!r} in {self.path}: {known}.")
-        return int(table.column(id_column)[number - 1].as_py())
+        """The stable id of a cluster or group by its number, which is its place in the table."""
+        if not 1 <= number_of(number, f"The number of a {what}") <= table.num_rows:
+            known = f"the numbers are 1 to {table.num_rows:,}" if table.num_rows else f"the run has no {what}"
+            raise UsageError(f"There is no {what} {number} in {self.path}: {known}.")
+        return int(table.column(id_column)[number_of(number, what) - 1].as_py())
 
     def growth(self) -> Result:
-        """The clusters that changed with the last addition."""
-        self._require("style")
-        return Result(self.folder.read(STYLE_GROWTH))
+        """The clusters that the last `samehand.add` changed.
 
-    def like(self, page: bytes | str | int, *, url: str | None = None) -> "Likeness":
-        """One to all (section 4.1): every page by similarity to one.
+        Returns:
+            One row per cluster: new, grew, merged or split, and the pages it had before.
 
-        `page` is HTML, or a URL or page_id of the run. Give the `url` of HTML if it is known.
+        Raises:
+            RunError: Nothing was added to the run.
         """
         self._require("style")
-        if isinstance(page, bytes) or (isinstance(page, str) and "<" in page):
-            return self._style.like_page(page_of(page, url, self.settings))
-        return self._style.like_row(self._pages.row_of(page))
+        if not self.folder.has(STYLE_GROWTH):
+            raise RunError(f"Nothing was added to {self.path} yet: see samehand.add.")
+        return Result(self.folder.read(STYLE_GROWTH))
 
-    def like_each(self, pages: Iterable[tuple[str, Any]], *, top: int = 10) -> Iterator[pa.Table]:
-        """The `top` most similar pages of each of many pages, which are given with their names."""
+    def like(self, page: bytes | PageName, *, url: str | None = None) -> "Likeness":
+        """One to all: every page by similarity to one (the paper's section 4.1).
+
+        Args:
+            page: HTML from anywhere, or a page of the run.
+            url: URL of the HTML, if it is known: a small page's own host name does not count.
+
+        Returns:
+            The pages, most similar first, and the gaps in the curve of similarities.
+
+        Example:
+            >>> page = run.members(1)[0]
+            >>> found = run.like(run.content(page), url=page["url"])
+            >>> found.pages[0]["similarity"]
+            1.0
+        """
+        from samehand.answers.likeness import Likeness
+
         self._require("style")
-        return self._style.like_each(pages, top=top)
+        is_html = isinstance(page, str) and "<" in page and not page.startswith(("http://", "https://"))
+        if isinstance(page, bytes) or is_html:
+            found = self._style.like_page(page_of(page, url, self.settings))
+        elif url is not None:
+            raise UsageError(f"url is the URL of HTML, and {told(page)} is a page of the run: leave url out.")
+        else:
+            found = self._style.like_row(self._pages.row_of(page))
+        return Likeness.of(found, len(self.folder.page_ids))
 
-    def spread(self, seeds: Sequence[str], *, cut: float | None = None) -> Result:
-        """From known bad URLs, hosts or sites to the pages of the same hand, each with the path that leads there."""
+    def like_each(self, pages: Iterable[tuple[str, bytes | str | Page]], *, top: int = 10) -> Iterator[Result]:
+        """The most similar pages to each of many pages, in one pass over the run.
+
+        Args:
+            pages: Pairs of a name and HTML.
+            top: How many to list for each.
+
+        Returns:
+            Results with the columns of `like`, the name (`query`) and the `rank`. A result covers several pages.
+        """
         self._require("style")
-        return Result(self._style.spread(seeds, cut=cut))
+        if number_of(top, "top") < 1:
+            raise UsageError(f"top is {top}: give 1 or more.")
+        if not isinstance(pages, Iterable):
+            raise UsageError(f"pages is {told(pages)}: give pairs of a name and HTML.")
+        made = (self._named_page(pair) for pair in pages)
+        return (Result(table) for table in self._style.like_each(made, top=top))
 
-    def weakest_link(self, page_ids: Sequence[int]) -> "WeakestLink | None":
-        """The weakest of the links that hold these pages together; None if no link joins them directly."""
+    def _named_page(self, pair: Any) -> tuple[str, Page]:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise UsageError(f"{told(pair)} is no pair of a name and HTML.")
+        (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
+        return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
+
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+        """From known bad pages to the pages of the same hand.
+
+        Args:
+            seeds: URLs, hosts or sites of the run.
+            cut: Another threshold than that of the run.
+
+        Returns:
+            One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
+            `path` from a seed to it and the `weakest` similarity on that path.
+        """
         self._require("style")
-        return self._style.weakest_link(np.asarray(page_ids, np.int64))
+        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
 
-    def explain(self, left: str | int, right: str | int) -> "Explanation":
-        """Why two pages of the run are alike: the noise they share, and the words they share."""
+    def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
+        """The weakest of the links that hold pages together.
+
+        Args:
+            page_ids: The `page_id` of each page.
+
+        Returns:
+            `similarity`, `left_url` and `right_url`; None if no link joins the pages directly.
+        """
+        self._require("style")
+        try:
+            ids = np.array([number_of(page_id, "A page_id") for page_id in items_of(page_ids, "page_ids")], np.int64)
+            self.folder.page_ids.rows(ids)
+        except (RunError, OverflowError):
+            raise UsageError(f"Not all of these are pages of {self.path}: give values of the column page_id.") from None
+        return self._style.weakest_link(ids)
+
+    def explain(self, left: PageName, right: PageName) -> "Explanation":
+        """Why two pages are alike: the noise they share, and the words they share.
+
+        Args:
+            left: A page of the run.
+            right: Another one.
+
+        Returns:
+            The comparison of both, shingle by shingle and word by word.
+
+        Raises:
+            InputError: The input changed since the scan, or is gone.
+
+        Example:
+            >>> members = run.members(1)
+            >>> run.explain(members[0], members[1]).style.jaccard > 0.5
+            True
+        """
         from samehand.answers.explain import explain
 
         return explain(self._pages, self._pages.row_of(left), self._pages.row_of(right), self.settings)
 
-    # The other methods.
+    # The other methods. They are computed first where the run lacks them.
 
     def replicas(self) -> Result:
-        """Groups of near replicas, largest first."""
+        """Groups of near replicas, largest first.
+
+        Returns:
+            One row per group.
+        """
         self._ensure("replica")
         return Result(self.folder.read(REPLICA_GROUPS))
 
     def replica_members(self, number: int | None = None) -> Result:
-        """Documents in groups of near replicas, with the evidence; of one group by cosine to its medoid."""
+        """The documents in groups of near replicas, with the evidence.
+
+        Args:
+            number: The `group_number`; the members of all groups if not given.
+
+        Returns:
+            One row per document; those of one group by cosine to its medoid.
+        """
         self._ensure("replica")
         members = self.folder.read(REPLICA_MEMBERS)
         if number is None:
             return Result(members)
-        self._numbered(self.folder.read(REPLICA_GROUPS), number, "group", "replica_group_id")
-        found = members.filter(pc.equal(members.column("group_number"), number))
+        group_id = self._numbered(self.folder.read(REPLICA_GROUPS), number, "group", "replica_group_id")
+        found = members.filter(pc.equal(members.column("replica_group_id"), group_id))
         return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
 
     def language(self, by: str = "page") -> Result:
-        """Judgements of the text of each page, likeliest fakes first; or sums by "host" or "cluster"."""
+        """How the text of the pages reads to the language model, likeliest fakes first.
+
+        Args:
+            by: "page" for each page, or "host" or "cluster" for how many of their pages are fake.
+
+        Returns:
+            One row per page, host or cluster. Pages that could not be judged come last.
+
+        Example:
+            >>> pages = run.language()
+            >>> pages[0]["verdict"], pages[0]["fake_probability"] > 0.9
+            ('fake', True)
+        """
         from samehand.methods.language.scores import sums_by_cluster, sums_by_host, worst_first
 
         answers = {"page": worst_first, "host": sums_by_host, "cluster": sums_by_cluster}
-        if by not in answers:
-            raise UsageError(f"by is {by!r}: choose page, host or cluster.")
+        if not isinstance(by, str) or by not in answers:
+            raise UsageError(f"by is {told(by)}: choose page, host or cluster.")
         self._ensure("language")
-        return Result(answers[by](self.folder))
+        return Result(answers[by](self.folder), shown_first=_TEXT_COLUMNS)
 
-    def sites(
-        self,
-        *,
-        nameservers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
-        resolve: bool = False,
-        **options: Any,
-    ) -> "SiteAnswers":
-        """Verdicts on sites, their clusters and providers.
+    def sites(self, *, nameservers: Paths = (), resolve: bool = False, retry: bool = False) -> "SiteAnswers":
+        """Parked sites, and the providers whose name servers they use.
 
-        Name servers come from files, and from DNS with `resolve`; without either they are those of the last time.
+        Args:
+            nameservers: Files of name servers: CSV with the columns domain and ns, zone files, answers of dig.
+            resolve: Whether to ask DNS for the name servers that no file knows.
+            retry: Whether to ask DNS again for those that it could not say before.
+
+        Returns:
+            Verdicts on sites, their clusters and providers. Without new name servers they are judged once.
+
+        Raises:
+            InputError: A file of name servers cannot be read.
+            SamehandError: `resolve` needs dnspython, which is not installed.
         """
-        from samehand.answers.sites import judge
+        from samehand.answers.sites import SiteAnswers, judge
 
-        judge(self, nameservers=nameservers, resolve=resolve, **options)
-        return self.site_answers()
-
-    def site_answers(self) -> "SiteAnswers":
-        """The stored verdicts on sites."""
-        from samehand.answers.sites import SiteAnswers
-
+        judge(self, nameservers=nameservers, resolve=resolve, retry=retry)
         self._require("sites")
-        sites, clusters, providers = (Result(self.folder.read(table)) for table in (SITES, SITE_CLUSTERS, PROVIDERS))
+        sites, clusters, providers = (
+            Result(self.folder.read(table), shown_first=_SITE_COLUMNS) for table in (SITES, SITE_CLUSTERS, PROVIDERS)
+        )
         return SiteAnswers(sites, clusters, providers, self.counts("sites"))
 
-    def counts(self, method: str) -> dict[str, Any]:
-        """What a method reported of its work."""
-        self._require(method)
-        counts: dict[str, Any] = self.manifest["stages"][method]
-        return counts
-
     def sql(self, query: str) -> Result:
-        """The answer of a DuckDB query. Every table of the run is a view: style/clusters is `style_clusters`."""
+        """The answer of a query in SQL, by DuckDB. It sees the tables of the run, and no file or variable.
+
+        Args:
+            query: SQL. The table style/clusters has the name `style_clusters`; `show tables` lists them all.
+
+        Returns:
+            The rows.
+
+        Raises:
+            UsageError: DuckDB cannot answer that.
+            SamehandError: DuckDB is not installed.
+
+        Example:
+            >>> run.sql('''
+            ...     select class, count(*) as clusters, sum(pages) as pages
+            ...     from classes_clusters join style_clusters using (style_cluster_id)
+            ...     where class <> 'template' group by class order by class
+            ... ''')
+            class      clusters  pages
+            copy              1     10
+            link farm         2    156
+            mirror            1     60
+            [3 rows]
+        """
         from samehand.answers.sql import run_query
 
         return Result(run_query(self.folder, query))
-
-    @functools.cached_property
-    def _style(self) -> "StyleAnswers":
-        from samehand.methods.style.answers import StyleAnswers
-
-        return StyleAnswers(self.folder, self.settings)
-
-    @functools.cached_property
-    def _pages(self) -> RunPages:
-        return RunPages(self.folder, self.settings)

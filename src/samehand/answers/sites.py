@@ -1,14 +1,16 @@
 """Verdicts on the sites of a run."""
 
+import asyncio
 import dataclasses
-import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from samehand.answers.arguments import Paths, paths_of
 from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
-from samehand.engine.pipeline import check_finished
 from samehand.methods.sites.nameservers.dns import OnDnsProgress, ResolveProgress
 from samehand.methods.sites.nameservers.pairs import NameServers
 from samehand.methods.sites.nameservers.stored import store_servers
@@ -17,20 +19,41 @@ if TYPE_CHECKING:
     from samehand.answers.run import Run
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class SiteAnswers:
-    """Sites, clusters of sites and providers, each as a table, and the counts behind them."""
+    """Verdicts on sites: the answer of `Run.sites`.
+
+    Attributes:
+        sites: One row per site and provider: its verdict (parked, ok or unknown), and the reason.
+        clusters: Clusters of home pages by structure, within a provider.
+        providers: One row per provider of name servers, with its share of parked sites.
+        counts: How many sites, clusters and providers have which verdict, as `samehand status` shows it.
+    """
 
     sites: Result
     clusters: Result
     providers: Result
     counts: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"{self._line()}\n{self.sites!r}"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks. Everything crawled is escaped."""
+        return f"<p>{self._line()}</p>{self.sites._repr_html_()}"
+
+    def _line(self) -> str:
+        verdicts = Counter(self.sites["verdict"])
+        counted = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in ("parked", "ok", "unknown"))
+        return (
+            f"{len(self.sites):,} sites: {counted}; {len(self.clusters):,} clusters, {len(self.providers):,} providers."
+        )
+
 
 def judge(
     run: "Run",
     *,
-    nameservers: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    nameservers: Paths = (),
     resolve: bool = False,
     retry: bool = False,
     on_dns_progress: OnDnsProgress | None = None,
@@ -43,18 +66,31 @@ def judge(
     """
     if run.settings.profile == "mail":
         raise UsageError(f"{run.path} holds mail, and sites are web pages: give the run of a crawl.")
-    files = [nameservers] if isinstance(nameservers, str | os.PathLike) else list(nameservers)
+    files = paths_of(nameservers, "nameservers")
     changes = dict(settings or {})
     read = None
     if files or resolve or retry:
         with run.folder.locked():
-            check_finished(run.folder)
+            run.folder.check_finished()
+            run.folder.withdraw(["sites"])
             wanted = Settings.from_dict(run.settings.as_dict() | changes)
             told = on_dns_progress or _silent
-            read = store_servers(run.folder, files, wanted, resolve=resolve, retry=retry, on_progress=told)
+            read = _aside(
+                lambda: store_servers(run.folder, files, wanted, resolve=resolve, retry=retry, on_progress=told)
+            )
     if read is not None or changes or "sites" not in run.manifest["stages"]:
         run.compute("sites", **options, **changes)
     return read
+
+
+def _aside(work: Callable[[], NameServers]) -> NameServers:
+    """Does work that has an event loop of its own. A notebook has one already, and a thread has but one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
 def _silent(_: ResolveProgress) -> None:

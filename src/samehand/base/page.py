@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import hashlib
 import re
+import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -84,6 +85,7 @@ PAGE_SCHEMA = pa.schema(
         pa.field("content_charset", pa.string()),
         pa.field("content_truncated", pa.string()),
         pa.field("content_length", pa.int64(), nullable=False),
+        pa.field("content_crc32", pa.uint32(), nullable=False),
         pa.field("source_path", pa.string(), nullable=False),
         pa.field("warc_filename", pa.string()),
         pa.field("warc_record_offset", pa.int64(), nullable=False),
@@ -183,6 +185,7 @@ def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:
         "url_host_private_domain": [host.private_domain for host in hosts],
         "content_digest": [page.content_digest or digest_of(page.content) for page in pages],
         "content_length": [len(page.content) for page in pages],
+        "content_crc32": [zlib.crc32(page.content) for page in pages],
     }
     for field in PAGE_SCHEMA:
         if field.name not in columns:

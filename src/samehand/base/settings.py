@@ -6,6 +6,7 @@ defaults (docs/style.md has the figures). `Settings.preset("paper")` is what the
 
 import dataclasses
 import difflib
+import functools
 import hashlib
 import json
 import tomllib
@@ -47,9 +48,34 @@ def _setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def _with_known_names(cls: type["Settings"]) -> type["Settings"]:
+    """A misspelt setting is answered with the nearest right name, not with a TypeError."""
+    set_fields = cls.__init__
+
+    @functools.wraps(set_fields)
+    def checked(self: "Settings", *values: Any, **settings: Any) -> None:
+        if values:
+            raise SettingsError(f"Settings are given by name: cluster_threshold=0.7, not {values[0]!r}.")
+        for name in settings:
+            _field_named(name)
+        set_fields(self, **settings)
+
+    cls.__init__ = checked  # type: ignore[method-assign]
+    return cls
+
+
+@_with_known_names
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a scan does and how. A run keeps its settings in run.json."""
+    """What a scan does and how: one field per setting, given by name. docs/settings.md lists them with their defaults.
+
+    Raises:
+        SettingsError: There is no such setting, or it cannot have that value.
+
+    Example:
+        >>> samehand.Settings(cluster_threshold=0.7).cluster_threshold
+        0.7
+    """
 
     profile: str = _setting(
         "web", "read", "What the inputs hold: web pages, or mail (.eml, mbox, Maildir).", choices=PROFILES, common=True
@@ -222,7 +248,7 @@ class Settings:
     max_mean_distance: float = _setting(
         0.25,
         "providers",
-        "Mean distance to the medoid below which a cluster counts as one template (the paper's δ).",
+        "Mean distance to the centre below which a cluster counts as one template (the paper's δ).",
         low=0.001,
         high=1.0,
     )
@@ -264,7 +290,18 @@ class Settings:
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """The named preset ("default" or "paper"), with single settings changed."""
+        """A preset, with single settings changed.
+
+        Args:
+            name: "default", or "paper" for what the papers used.
+            changes: Settings by name.
+
+        Returns:
+            The settings.
+
+        Raises:
+            SettingsError: There is no such preset or setting, or it cannot have that value.
+        """
         if name not in PRESETS:
             raise SettingsError(f"There is no preset {name!r}: choose one of {', '.join(PRESETS)}.")
         return cls.from_dict({**PRESETS[name], **changes})
@@ -272,8 +309,6 @@ class Settings:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Settings by name. Settings that are not named have their defaults."""
-        for name in stored:
-            _field_named(name)
         return cls(**stored)
 
     @classmethod

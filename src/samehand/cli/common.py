@@ -107,5 +107,5 @@ def say_status(run: "Run", method: str) -> None:
     """Says what a method found."""
     from samehand.methods.registry import methods
 
-    for line in methods()[method].status(run.counts(method)):
+    for line in methods()[method].sentences(run.counts(method)):
         say(f"{line}.")

@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
+from samehand.base.wording import count
+
 _RECORD_TYPES = {
     "request": "request",
     "revisit": "revisit",
@@ -33,20 +35,6 @@ _REJECTED = {
 }
 _SHOWN = 4
 """Reasons that a sentence names."""
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun: 1 page, 2 pages, 3 families, 4 records of unknown type."""
-    if number == 1:
-        return f"1 {noun}"
-    head, space, rest = noun.partition(" of ")
-    plural = head[:-1] + "ies" if head.endswith("y") and head[-2:-1] not in "aeiou" else head + "s"
-    return f"{number:,} {plural}{space}{rest}"
-
-
-def listed(counts: Mapping[str, int]) -> str:
-    """Counts by name: 3 other status, 2 empty body."""
-    return ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
 
 
 def read_sentence(pages: int, skipped: Mapping[str, int], rejected: Mapping[str, int]) -> str:

@@ -39,7 +39,7 @@ def label(run: str, answers: str | None, **options: Any) -> None:
     from samehand.store.tables import LABEL_ANSWERS
 
     folder = RunFolder.open(run)
-    samehand.open_run(run).site_answers()  # says what to do if the sites are not judged yet
+    samehand.open_run(run).counts("sites")  # says what to do if the sites are not judged yet
     sites = label_sites(folder, seed=settings_from(options, stored=folder.settings()).label_seed)
     is_known = answers is not None and _is_known(Path(answers))
     kept = folder.path / LABEL_ANSWERS if answers is None or is_known else Path(answers)
@@ -101,7 +101,7 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
     if not questions:
         return
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["page_id", "cluster", "address", "label"])
+    writer.writerow(["page_id", "cluster", "url", "label"])
     looks: dict[int, set[str]] = {}
     for question in questions:
         seen = looks.setdefault(question.group, set()) if question.group != NO_GROUP else set()
@@ -146,7 +146,8 @@ class _Cards:
 
     def __init__(self, run: str) -> None:
         self._run = samehand.open_run(run)
-        self._titles = dict(zip(*(self._run.site_answers().sites[name] for name in ("page_id", "title")), strict=True))
+        sites = self._run.sites().sites
+        self._titles: dict[int, str] = dict(zip(sites["page_id"], sites["title"], strict=True))
 
     def of(self, question: "Question") -> str:
         """URL, title, size and first words."""

@@ -1,4 +1,4 @@
-"""The commands of language: train a model, score texts, find markers, generate fakes, ARPA; and the fakes of a run."""
+"""The language commands: train a model, score texts, find markers, generate fakes, export and import ARPA files."""
 
 import os
 from pathlib import Path
@@ -40,24 +40,25 @@ _model_argument = click.argument("model", type=click.Path(dir_okay=False))
 
 @click.group(cls=Commands)
 def language() -> None:
-    """Models of a language: train, score, compare and play the spammer."""
+    """Language models: train them, score texts, find markers, generate fakes."""
 
 
 @language.command()
 @inputs_argument
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The file to write.")
-@click.option("--order", type=click.IntRange(1, 5), default=4, show_default=True, help="Words of the longest n-grams.")
-@click.option("--cutoffs", default="1", show_default=True, help="Least counts of n-grams by order, such as 1,1,2,2.")
-@click.option("--prune", type=float, default=0.0, help="Leave out n-grams that change perplexity less, such as 1e-8.")
-@click.option("--vocabulary", default="", help="The commonest so many words, or a file of words.  [default: all]")
-@click.option("--lower", is_flag=True, help="Make no difference between A and a: better for web pages.")
-@click.option("--compact", is_flag=True, help="Round logarithms to 256 steps: a third of the size.")
-@click.option("--memory", type=click.IntRange(min=1), default=1024, show_default=True, help="Megabytes to sort in.")
+@click.option("--order", type=click.IntRange(1, 5), default=4, show_default=True, help="Length of the longest n-grams.")
+@click.option("--cutoffs", default="1", show_default=True, help="How often n-grams of each order must occur.")
+@click.option("--prune", type=float, default=0.0, help="Drop n-grams that change perplexity by less than this.")
+@click.option("--vocabulary", default="", help="Number of words to keep, or a file of words.  [default: all]")
+@click.option("--lower", is_flag=True, help="Ignore case, which is better for web pages.")
+@click.option("--compact", is_flag=True, help="Round logarithms to 256 steps, for a third of the size.")
+@click.option("--memory", type=click.IntRange(min=1), default=1024, show_default=True, help="Megabytes for sorting.")
 @profile_option
 def train(inputs: tuple[str, ...], out: str, profile: str, **options: Any) -> None:
     """Train a model on INPUTS: text files, JSONL, WARC and whatever else a scan reads, or a folder of Web 1T counts.
 
-    Counting may be larger than memory. What is sorted waits in OUT.counting: killed and run again, it goes on.
+    The text may be larger than memory. Sorted portions wait in OUT.counting: a training that was stopped and is run
+    again continues from there.
     """
     from samehand.base.files import writing
     from samehand.methods.language.training import TrainingRule, train_model
@@ -100,8 +101,8 @@ def _described(model: "Model") -> str:
 def score(inputs: tuple[str, ...], model: str, threads: int | None, profile: str, form: str, top: int | None) -> int:
     """Score INPUTS: text files, HTML pages, JSONL, WARC files, folders. A line for each text, with its verdict.
 
-    "fake" is a probability if one text in ten is a fake. Texts that are too short, or in a language that the model does
-    not know, get none.
+    "fake" is the probability that a machine made the text, if one text in ten is a fake. Texts that are too short, or
+    in a language that the model does not know, have none.
     """
     from samehand.methods.language.detector import SHIPPED_MODEL
     from samehand.methods.language.reference import open_judge
@@ -159,14 +160,14 @@ def with_reason(table: "pa.Table") -> "pa.Table":
 @language.command()
 @inputs_argument
 @click.option("--against", required=True, type=click.Path(dir_okay=False), help="The model to compare with.")
-@click.option("--least-texts", type=click.IntRange(min=1), default=2, show_default=True, help="Texts a marker is in.")
+@click.option("--least-texts", type=click.IntRange(min=1), default=2, show_default=True, help="Texts that contain it.")
 @click.option(
     "--rarer", type=float, default=0.0, help="Allow in the model's text up to this share of a marker's rate in INPUTS."
 )
 @profile_option
 @table_options
 def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any) -> None:
-    """The n-grams typical of INPUTS and absent from the text of a model, the surest first."""
+    """List the n-grams that are typical of INPUTS and absent from the training text of a model, most certain first."""
     import pyarrow as pa
 
     from samehand.methods.language.markers import MarkerRule
@@ -190,12 +191,14 @@ def markers(inputs: tuple[str, ...], against: str, profile: str, **options: Any)
 
 @language.command()
 @click.argument("model", required=False, type=click.Path(dir_okay=False))
-@click.option("--kind", type=Names(KINDS), required=True, help="Patchworks, stuffed text, Markov chains.")
+@click.option(
+    "--kind", type=Names(KINDS), required=True, help="pw: patchwork, ws: keywords stuffed in, lm: Markov chain."
+)
 @click.option("--words", type=click.IntRange(1, 10_000_000), default=500, show_default=True, help="Length of the text.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Another seed, another text.")
-@click.option("--text", "texts", multiple=True, help="Make it of this text instead of a model; may be given again.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of random numbers.")
+@click.option("--text", "texts", multiple=True, help="Make it from this text, not from a model. Can be given again.")
 def generate(model: str | None, kind: str, words: int, seed: int, texts: tuple[str, ...]) -> None:
-    """Generate a fake: lm2, lm3 and lm4 from a MODEL (the shipped one when none is named), every kind from a text."""
+    """Generate a fake: every kind from a text, or lm2, lm3 and lm4 from a MODEL (the shipped one if none is named)."""
     from samehand.methods.language.detector import SHIPPED_MODEL
     from samehand.methods.language.model import Model
     from samehand.methods.language.texts import generate_from_model, generate_from_text
@@ -228,7 +231,7 @@ def export(model: str, out: str | None) -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="The model to write.")
 def import_arpa(file: str, out: str) -> None:
-    """Import an ARPA FILE, plain or packed. It has no counts: perplexity can be had of it, relative entropy cannot."""
+    """Import an ARPA FILE, plain or gzipped. It has no counts, so it gives perplexity but no relative entropy."""
     from samehand.base.files import writing
     from samehand.methods.language.arpa import read_arpa
 

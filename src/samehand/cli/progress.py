@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from samehand.base.wording import count
 from samehand.cli.common import say
-from samehand.cli.footer import count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -145,7 +145,7 @@ def match(prototypes: str, lexicon_path: str | None, lexicons: int | None, form:
     """Match mail from standard input with known PROTOTYPES: a line for each message, as it comes.
 
     Says which prototype is nearest, by which of the K + 1 signatures (0 is the original lexicon, -1 all words), and
-    the cosine of their words; nothing of these where none matches.
+    the cosine of their words. These are empty for a message that matches none.
     """
     from samehand.methods.replica.match import matched_stream
 

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 import samehand
+from samehand.answers.likeness import Likeness
 from samehand.answers.result import Result
 from samehand.base.neutral import neutral
-from samehand.cli.footer import completeness, count, read_sentence
+from samehand.base.wording import count
+from samehand.cli.footer import completeness, read_sentence
 from samehand.cli.render import layout
 from samehand.engine.tasks import READ
 from samehand.methods.registry import methods
-from samehand.methods.style.answers import Likeness
 from samehand.methods.style.compare import Comparison
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
@@ -34,7 +35,7 @@ def scan_summary(run: "samehand.Run") -> list[str]:
             f"{count(read['without_url'], 'page')} of {read['pages']:,} have no URL: no host or site is known."
         )
     for name in run.methods:
-        lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
+        lines += [f"{line}." for line in methods()[name].sentences(run.counts(name))[:1]]
     caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
     return lines + completeness(
         str(run.path),
@@ -88,20 +89,20 @@ def _class_line(run: "samehand.Run", number: int) -> list[str]:
 
 def likeness_summary(found: Likeness, examples: int, width: int | None) -> list[str]:
     """The curve in steps: what lies above each gap, with a few pages of each step."""
-    lines = [f"{found.pages.num_rows} of {found.compared} pages share something with it."]
+    lines = [f"{len(found.pages)} of {found.compared} pages share something with it."]
     start = 0
     for gap in found.gaps:
         lines += _step(found, start, gap.pages, examples, width)
         inside = f", {count(gap.inside, 'page')} inside" if gap.inside else ""
         lines.append(f"-- {gap.name}: {gap.above:.2f} to {gap.below:.2f} after {count(gap.pages, 'page')}{inside}")
         start = gap.pages
-    return lines + _step(found, start, found.pages.num_rows, examples, width)
+    return lines + _step(found, start, len(found.pages), examples, width)
 
 
 def _step(found: Likeness, start: int, end: int, examples: int, width: int | None) -> list[str]:
     if end <= start:
         return []
-    step = found.pages.slice(start, end - start)
+    step = found.pages.table.slice(start, end - start)
     sites = len(set(step.column("site").to_pylist()))
     shown = step.slice(0, examples) if examples else step
     similarities = step.column("similarity").to_numpy()
@@ -198,7 +199,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     for record in records.values():
         rejected.update(record["rejected"])
         skipped.update(record["skipped"])
-    pages = sum(record["pages"] for record in records.values())
+    pages = len(folder.page_ids)
     return {
         "run": str(path),
         "state": manifest["state"],
@@ -210,19 +211,18 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "skipped": dict(skipped.most_common()),
         "rejected": dict(rejected.most_common()),
         "damaged": sum(record["damaged"] for record in records.values()) + len(manifest["unreadable"]),
-        "failures": manifest.get("failures", []),
+        "failures": manifest["failures"],
         "unreadable": [f"{reject['source_path']}: {reject['reason']}" for reject in manifest["unreadable"]],
         "content_bytes": sum(record["content_bytes"] for record in records.values()),
         "growth": manifest.get("growth", {}),
-        "methods": {name: _method_status(folder, name) for name in manifest["methods"]},
-        "classes": (folder.done.get("classes") or {}).get("counts", {}),
+        "methods": {name: _method_status(folder, name, manifest["stages"]) for name in manifest["methods"]},
+        "classes": manifest["stages"].get("classes", {}),
     }
 
 
-def _method_status(folder: RunFolder, name: str) -> dict[str, Any]:
+def _method_status(folder: RunFolder, name: str, stages: dict[str, Any]) -> dict[str, Any]:
     """How far a method is: how many units have their rows, and what it reported if it is complete."""
-    done = folder.done.get(name)
-    return {"units_done": len(folder.done.parts(name)), "counts": done["counts"] if done else None}
+    return {"units_done": len(folder.done.parts(name)), "counts": stages.get(name)}
 
 
 def status_lines(found: dict[str, Any]) -> list[str]:
@@ -241,11 +241,11 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         if state["counts"] is None:
             lines.append(f"{name}: not complete, {state['units_done']} of {found['units']} units of work done")
         else:
-            lines += [f"{name}: {line}" for line in methods()[name].status(state["counts"])]
+            lines += [f"{name}: {line}" for line in methods()[name].sentences(state["counts"])]
     if found["classes"]:
-        lines += methods()["classes"].status(found["classes"])
+        lines += methods()["classes"].sentences(found["classes"])
     if found["growth"]:
         lines.append(f"since pages were added: {growth_line(found['growth'])}")
     if found["state"] != DONE:
-        lines.append("Not finished: run the same scan again to go on.")
+        lines.append("Not finished: run the same scan or add again to go on.")
     return lines

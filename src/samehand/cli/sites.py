@@ -11,8 +11,8 @@ import click
 import samehand
 from samehand.base.errors import InputError
 from samehand.base.settings import Settings
+from samehand.base.wording import count, listed
 from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
-from samehand.cli.footer import count, listed
 from samehand.cli.options import (
     RECORDS,
     TABLES,
@@ -116,7 +116,7 @@ def parked(
             on_progress=on_progress,
             on_dns_progress=_DnsLines(),
         )
-    found = opened.site_answers()
+    found = opened.sites()
     if options["form"] in BLOCK_LISTS:
         _print_list(opened, allowed, options)
     else:
@@ -149,7 +149,7 @@ def _names_in(path: str | None) -> list[str]:
 
 
 def _print_list(run: "samehand.Run", allowed: list[str], options: dict[str, Any]) -> None:
-    from samehand.exports.blocklists import to_domains, to_rpz
+    from samehand.exports.blocklists import LET_THROUGH, to_domains, to_rpz
     from samehand.methods.sites.judge import stored_verdicts
 
     verdicts = stored_verdicts(run.folder)
@@ -164,7 +164,9 @@ def _print_list(run: "samehand.Run", allowed: list[str], options: dict[str, Any]
     else:
         made = to_domains(verdicts, allow=allowed)
     sys.stdout.write(made.text)
-    say(f"Written: {listed(made.written) or 'nothing'}.")
+    entries = [count(number, kind.replace("_", " ")) for kind, number in made.written.items() if kind != LET_THROUGH]
+    passed = f"; {made.written[LET_THROUGH]:,} let through" if LET_THROUGH in made.written else ""
+    say(f"Written: {', '.join(entries) or 'nothing'}{passed}.")
     if made.left_out:
         say(f"Left out: {listed(made.left_out)}.")
 

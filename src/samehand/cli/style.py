@@ -9,8 +9,8 @@ import click
 import samehand
 from samehand.base.errors import UsageError
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.cli.common import print_lines, print_record, print_rows, say, terminal_width
-from samehand.cli.footer import count
 from samehand.cli.options import (
     RECORDS,
     cut_option,
@@ -50,7 +50,8 @@ def clusters(run: str, cut: float | None, families: bool, form: str, top: int | 
     found = samehand.open_run(run).clusters(cut=cut, families=families)
     if not len(found):
         say("There is no cluster: no two pages are as similar as that.")
-    print_rows(found, form, top, columns=CLUSTER_COLUMNS)
+    columns = {**CLUSTER_COLUMNS, "cluster_number": "family"} if families else CLUSTER_COLUMNS
+    print_rows(found, form, top, columns=columns)
 
 
 @click.command()
@@ -160,5 +161,6 @@ def spread(run: str, seeds: Any, cut: float | None, sites: bool, form: str, top:
     wanted = [line for line in (line.strip() for line in seeds) if line and not line.startswith("#")]
     found = samehand.open_run(run).spread(wanted, cut=cut)
     print_rows(sites_of(found) if sites else found, form, top, columns=None if sites else SPREAD_COLUMNS)
-    reached, of_sites = len(found) - sum(found["is_seed"]), len(set(found["site"]))
-    say(f"{count(reached, 'page')} on {count(of_sites, 'site')} reached from {count(len(wanted), 'seed')}.")
+    reached = found.filter(is_seed=False)
+    sites_reached = count(len(set(reached["site"])), "site")
+    say(f"{count(len(reached), 'page')} on {sites_reached} reached from {count(len(wanted), 'seed')}.")

@@ -29,12 +29,19 @@ TRIES = 2
 
 
 class LocalEngine:
-    """Runs the stages on this machine. One worker, or one task, needs no second process."""
+    """Runs the stages on this machine. One worker, or one task, needs no second process.
+
+    Args:
+        workers: Processes; one per core if not given.
+
+    Raises:
+        SettingsError: `workers` is no number of processes.
+    """
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers if workers is not None else os.cpu_count() or 1
-        if self._workers < 1:
-            raise SettingsError(f"workers is {workers}: choose 1 or more.")
+        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+            raise SettingsError(f"workers is {workers!r}: choose 1 or more.")
+        self._workers = workers or os.cpu_count() or 1
 
     def plan(self, inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
         """Finds what the inputs are and cuts it into units of work."""

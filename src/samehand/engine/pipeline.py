@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from samehand import __version__
-from samehand.base.errors import InputError, RunError, RunMismatchError, UsageError
+from samehand.base.errors import InputError, RunMismatchError, UsageError
 from samehand.base.page import Reject
 from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.engine.engine import Engine, Plan
 from samehand.engine.progress import OnProgress
 from samehand.engine.reading import count_parts, done_units, method_is_done, read_all
-from samehand.engine.stored_pages import check_inputs
+from samehand.engine.stored_pages import check_inputs, check_sources
 from samehand.engine.tasks import TaskOutcome
 from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
 from samehand.sources import FORMATS, Source, Unit, plan_units
 from samehand.store.done import digest_of
-from samehand.store.folder import RunFolder
+from samehand.store.folder import MADE_WITH, RunFolder
 from samehand.store.manifest import DONE, READING
 
-_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "warcio", "publicsuffixlist")
+_MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
 
 
 def run_scan(
@@ -45,9 +45,9 @@ def run_scan(
     wanted = chosen(names, settings.profile)
     folder = RunFolder(Path(out))
     # Inputs first: who mistypes one should not find an empty run folder. Standard input alone needs the folder.
-    found = None if "-" in inputs else engine.plan(inputs, folder.path, settings)
+    found = None if "-" in inputs else _planned(folder, inputs, settings, engine)
     with folder.locked():
-        plan = found or engine.plan(inputs, folder.path, settings)
+        plan = found or _planned(folder, inputs, settings, engine)
         _begin(folder, plan, settings, wanted, force=force)
         folder.clean()
         wanted = chosen(folder.manifest()["methods"], settings.profile)
@@ -68,13 +68,13 @@ def run_add(
     New pages have larger ids than all before them, so a cluster that grows keeps its id.
     """
     folder = RunFolder.open(path)
-    settings = folder.settings()
     if "-" in inputs:
         raise UsageError("Standard input cannot be added to a run: save it to a file, and name that.")
-    found = engine.plan(inputs, folder.path, settings)
+    found = _planned(folder, inputs, folder.settings(), engine)
     with folder.locked():
+        folder.forget()  # another process may have changed the settings that do not concern the plan
         folder.clean()
-        manifest = folder.manifest()
+        manifest, settings = folder.manifest(), folder.settings()
         wanted = chosen(manifest["methods"], settings.profile)
         if manifest["state"] == DONE and "style" in wanted:
             remember_members(folder)
@@ -84,9 +84,21 @@ def run_add(
         said = [Reject(**stored) for stored in manifest["unreadable"]]
         unreadable = [*said, *(reject for reject in found.unreadable if reject not in said)]
         manifest["unreadable"] = [dataclasses.asdict(reject) for reject in unreadable]
-        folder.save_manifest({**manifest, "units": len(units), "state": READING})
+        # Nothing is answered until all pages are read and grouped, even if this is killed.
+        folder.save_manifest({**manifest, "units": len(units), "state": READING, "stages": {}})
         _compute(folder, units, unreadable, wanted, settings, engine, on_progress, grows=True)
     return folder
+
+
+def _planned(folder: RunFolder, inputs: Sequence[str], settings: Settings, engine: Engine) -> Plan:
+    """The plan for inputs. The run folder must not lie in one of them, because writing it would change the input."""
+    plan = engine.plan(inputs, folder.path, settings)
+    for source in plan.sources:
+        if folder.path.resolve().is_relative_to(source.path):
+            raise UsageError(
+                f"The run folder {folder.path} lies inside the input {source.name}: choose another folder."
+            )
+    return plan
 
 
 def run_method(
@@ -102,33 +114,20 @@ def run_method(
     with folder.locked():
         folder.clean()
         manifest = folder.manifest()
-        check_finished(folder)
+        folder.check_finished()
         settings = Settings.from_dict(folder.settings().as_dict() | dict(changes))
         (name,) = chosen(name, settings.profile)
         wanted = chosen([*manifest["methods"], name], settings.profile)
-        manifest |= {"settings": _public(settings), "methods": list(wanted)}
-        folder.save_manifest(manifest)
         methods()[name].prepare(folder, settings)
         units = done_units(folder)
-        todo = [unit for unit in units if not method_is_done(folder, unit, name, settings)]
-        check_inputs(folder, todo)
-        failures = read_all(folder, units, [name], settings, engine, on_progress)
-        if failures:
-            raise InputError(f"{failures[0].task.unit.source.name} cannot be read again: {failures[0].failure}")
+        check_inputs(folder, [unit for unit in units if not method_is_done(folder, unit, name, settings)])
+        folder.save_manifest(manifest | {"settings": _public(settings), "methods": list(wanted)})
+        folder.withdraw({name} | {other.name for other in methods().values() if name in other.needs})
+        read_all(folder, units, [name], settings, engine, on_progress)
         _group_all(folder, wanted, settings, engine, on_progress)
-        folder.save_manifest(folder.manifest() | {"stages": manifest["stages"] | _method_counts(folder)})
+        manifest = folder.manifest()
+        folder.save_manifest(manifest | {"stages": manifest["stages"] | _method_counts(folder)})
     return folder
-
-
-def check_finished(folder: RunFolder) -> None:
-    """RunError where a scan or an addition was stopped half-way."""
-    manifest = folder.manifest()
-    if manifest["state"] != DONE:
-        done = len(folder.done.parts("pages"))
-        raise RunError(
-            f"The scan of {folder.path} is not finished: {done} of {manifest['units']} units of work are read. "
-            "Run the same scan again to finish it."
-        )
 
 
 def _compute(
@@ -156,7 +155,7 @@ def _compute(
 
 def _begin(folder: RunFolder, plan: Plan, settings: Settings, wanted: Sequence[str], *, force: bool) -> None:
     """Writes run.json, or checks that the one there is of the same inputs and settings."""
-    made = {"inputs": [source.as_dict() for source in plan.sources], "read_settings": settings.digest("read", "style")}
+    made = {"inputs": [source.as_dict() for source in plan.sources], "read_settings": settings.digest(*MADE_WITH)}
     known: Sequence[str] = ()
     if folder.exists and not force:
         stored = folder.manifest()
@@ -179,6 +178,7 @@ def _begin(folder: RunFolder, plan: Plan, settings: Settings, wanted: Sequence[s
             "methods": list(chosen([*known, *wanted], settings.profile)),
             "versions": {name: version(name) for name in _MEASURED_PACKAGES} | {"python": platform.python_version()},
             "unreadable": [dataclasses.asdict(reject) for reject in plan.unreadable],
+            "failures": [],
             "units": len(plan.units),
             "state": READING,
             "stages": {},
@@ -196,7 +196,9 @@ def _units_of(folder: RunFolder, manifest: dict[str, Any], settings: Settings) -
     done = done_units(folder)
     if len(done) == manifest["units"]:
         return done
-    return plan_units([Source.from_dict(stored) for stored in manifest["inputs"]], settings.split_bytes)
+    sources = [Source.from_dict(stored) for stored in manifest["inputs"]]
+    check_sources(sources)
+    return plan_units(sources, settings.split_bytes)
 
 
 def _new_units(manifest: dict[str, Any], found: Plan) -> list[Unit]:

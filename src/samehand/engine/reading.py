@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from samehand.base.errors import InputError
 from samehand.base.page import Reject
 from samehand.base.settings import Settings
 from samehand.engine.engine import Engine
 from samehand.engine.progress import OnProgress, Progress
+from samehand.engine.stored_pages import check_inputs
 from samehand.engine.tasks import READ, Task, TaskOutcome, method_record, progress_of
 from samehand.sources import Unit
 from samehand.store.done import part_name
@@ -24,12 +26,18 @@ def read_all(
     engine: Engine,
     on_progress: OnProgress,
 ) -> list[TaskOutcome]:
-    """Does what is not done yet, then the units whose split fell inside a record. Returns the failures."""
+    """Does what is not done yet, then the units whose split fell inside a record. Returns the failures.
+
+    Units whose pages are there must not fail: InputError if an input is not what it was when they were read.
+    """
     on_progress(Progress("plan", total=len(units)))
     failures: dict[int, TaskOutcome] = {}
     todo = [task for unit in units if (task := _task_for(folder, unit, methods, settings, on_progress))]
+    check_inputs(folder, [task.unit for task in todo if not task.reads])
     while todo:
         for outcome in engine.read(folder, todo, settings, on_progress):
+            if outcome.record is None and not outcome.task.reads:
+                raise InputError(f"{outcome.task.unit.source.name} cannot be read again: {outcome.failure}")
             if outcome.record is None:
                 failures[outcome.task.unit.number] = outcome
         todo = [Task(unit, (READ, *methods)) for unit in _misfits(folder, units, failures)]

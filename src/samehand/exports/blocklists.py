@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 
 from samehand.base.errors import UsageError
 from samehand.base.page import host_of, is_shared_domain
-from samehand.methods.sites.nameservers import canonical_name
+from samehand.methods.sites.nameservers.names import LONGEST_NAME, canonical_name
 from samehand.methods.sites.verdicts import OK, PARKED, Verdicts
 
 ZONE = "rpz.samehand"
 NAME_SERVER, PROVIDER, SITE, LET_THROUGH = "name_server", "provider", "site", "let_through"
 _KINDS = (LET_THROUGH, PROVIDER, NAME_SERVER, SITE)
 SHARED_DOMAIN, RESERVED, TOO_LONG, ALLOWED = "shared_domain", "reserved", "too_long", "allowed"
-LONGEST_NAME = 253
 LARGEST_SERIAL = (1 << 32) - 1
 
 _TRIGGER = ".rpz-nsdname"
@@ -94,13 +93,9 @@ class _Entries:
             return ALLOWED
         return ""
 
-    def fitting(self, origin: str) -> list[Entry]:
-        """The entries whose rules have a legal length in a zone of this name, sorted. The others are left out."""
-        entries = [
-            entry
-            for entry in self._entries.values()
-            if all(len(owner) + 1 + len(origin) <= LONGEST_NAME for owner in entry.owners())
-        ]
+    def fitting(self, most: int) -> list[Entry]:
+        """The entries whose rules have owner names of at most so many characters, sorted. The others are left out."""
+        entries = [entry for entry in self._entries.values() if max(map(len, entry.owners())) <= most]
         self._left_out.update([TOO_LONG] * (len(self._entries) - len(entries)))
         return sorted(entries, key=lambda entry: (_KINDS.index(entry.kind), entry.name))
 
@@ -143,7 +138,7 @@ def to_rpz(
             continue
         for name in row["nameservers"]:
             chosen.add(NAME_SERVER, name, below=False)
-    entries = chosen.fitting(origin)
+    entries = chosen.fitting(LONGEST_NAME - len(f".{origin}"))
     actions = {LET_THROUGH: _PASS}
     rules = (f"{owner} {actions.get(entry.kind, _DENY)}" for entry in entries for owner in entry.owners())
     return chosen.block_list([*_header(serial), *rules], entries)
@@ -161,5 +156,5 @@ def to_domains(verdicts: Verdicts, *, allow: Collection[str] = ()) -> BlockList:
     for row in verdicts.sites.select(["site", "url", "verdict"]).to_pylist():
         if row["verdict"] == PARKED:
             chosen.add_site(SITE, row)
-    entries = chosen.fitting("")
+    entries = chosen.fitting(LONGEST_NAME + len("*."))
     return chosen.block_list((entry.name for entry in entries), entries)

@@ -1,4 +1,4 @@
-"""Groups of rows with their medoids: the most typical member of each group, and how similar the others are to it."""
+"""Medoids: the most typical member of each group, and the similarity of all members to it."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ _BLOCK = 1 << 18
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Groups:
-    """Members in group order: group g is members[starts[g]:starts[g+1]], named labels[g], with medoid medoids[g]."""
+    """Groups of rows. Group g is members[starts[g]:starts[g+1]], named labels[g], with medoid medoids[g]."""
 
     labels: NDArray[np.int32]
     starts: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Probes: the keys that bring similar rows together, and how many of them a wanted miss rate takes."""
+"""Probes: keys that bring similar rows together, and how many probes a miss probability takes."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ from samehand.kernels import sketches as kernel
 
 
 class Columns(Protocol):
-    """The bucket of each row in one probe after the other."""
+    """One column of keys for each probe: the bucket of each row, EMPTY for none."""
 
     def __len__(self) -> int: ...
 
@@ -23,9 +23,9 @@ class Columns(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Buckets:
-    """What brings rows together: the bucket of each row in each probe, and the rows that are equal altogether.
+    """The keys of rows: their buckets in each probe, and an identity that equal rows share (0: no row is the same).
 
-    Rows of equal `identity` are the same (0: the same as nothing). Columns are looked at one after the other.
+    Columns are read one after the other. `folder` has room for a temporary file.
     """
 
     columns: Columns
@@ -33,13 +33,13 @@ class Buckets:
     folder: Path | None = None
 
     def spool(self) -> IO[bytes]:
-        """A file for what is found, which goes when it is closed; beside the columns, because /tmp may be memory."""
+        """A temporary file for edges. It is beside the columns, because /tmp may be in memory."""
         return tempfile.TemporaryFile(dir=self.folder)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProbePlan:
-    """Which dimensions each probe looks at (p x k), and the probability to miss a pair at a similarity."""
+    """The dimensions of each probe (p x k)."""
 
     dimensions: int
     subsets: NDArray[np.int64]
@@ -48,19 +48,19 @@ class ProbePlan:
         return len(self.subsets)
 
     def columns(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The bucket of each fingerprint in each probe, a row for each probe."""
+        """The buckets of fingerprints, a row for each probe."""
         return kernel.bucket_columns(values, self.subsets)
 
     def miss(self, similarity: float) -> float:
-        """Probability that no probe brings together a pair of full sketches of this similarity."""
+        """Probability that no probe brings two full sketches of this similarity together."""
         return miss_probability(self.dimensions, math.ceil(similarity * self.dimensions), *self.subsets.shape)
 
 
 def miss_probability(dimensions: int, matches: int, probes: int, probe_dimensions: int = 1) -> float:
     """Probability that `probes` probes all miss a pair with `matches` of `dimensions` values in common.
 
-    With single dimensions, drawn without repetition, C(m - t, p) / C(m, p) exactly (section 3.4.2, whose expansion
-    is off by one); for larger subsets, drawn independently, (1 - C(t, k) / C(m, k)) ** p.
+    Single dimensions are drawn without repetition: exactly C(m - t, p) / C(m, p) (section 3.4.2, whose expansion is off
+    by one). Larger subsets are drawn independently: (1 - C(t, k) / C(m, k)) ** p.
     """
     if probe_dimensions == 1:
         return math.comb(dimensions - matches, probes) / math.comb(dimensions, probes)
@@ -70,7 +70,7 @@ def miss_probability(dimensions: int, matches: int, probes: int, probe_dimension
 def plan_probes(
     dimensions: int, similarity: float, *, miss: float, probes: int = 0, probe_dimensions: int = 1
 ) -> ProbePlan:
-    """The fewest probes that miss a pair of this similarity with probability `miss` at most, or `probes` of them."""
+    """The fewest probes that miss a pair of this similarity with at most probability `miss`; or `probes` of them."""
     matches = max(probe_dimensions, math.ceil(similarity * dimensions))
     most = dimensions if probe_dimensions == 1 else dimensions * probe_dimensions
     wanted = probes or next(

@@ -1,4 +1,4 @@
-"""Fingerprints made ready for grouping: narrow sketches to compare.
+"""Narrow sketches: what is compared of fingerprints.
 
 A fingerprint has 32 bits in each dimension. Probes need all of them to bring pages together. To check a pair 8 bits are
 enough, because the number of chance matches is known and subtracted (`kernels.sketches.row_similarity`). So a narrow
@@ -84,7 +84,7 @@ class Sketches:
             return [_best(first + np.arange(len(row)), row, least, top) for row in found]
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            blocks = list(pool.map(compare, range(0, len(self), _BLOCK_ROWS)))
+            blocks = list(pool.map(compare, range(0, max(1, len(self)), _BLOCK_ROWS)))
         joined = [tuple(map(np.concatenate, zip(*parts, strict=True))) for parts in zip(*blocks, strict=True)]
         return [_best(rows, similarities, least, top) for rows, similarities in joined]
 

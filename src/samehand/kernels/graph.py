@@ -1,4 +1,4 @@
-"""Edges to forests and components: the hot loops of grouping behind the checks.
+"""Edges to maximum spanning forests and connected components.
 
 Rows are nodes, numbered by int32. An edge is a pair, left < right, packed as (left << 32) | right, and a similarity.
 `tests/test_grouping.py` holds each function equal to a readable reference.
@@ -8,22 +8,24 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import MURMUR
+
 _ROW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
 @nb.njit(cache=True, nogil=True)
 def drop_seen(pairs: NDArray[np.uint64], similarities: NDArray[np.float32], seen: NDArray[np.uint64]) -> int:
-    """Moves the edges that are not in `seen` to the front and returns how many they are; notes them in `seen`.
+    """Moves the edges that are not in `seen` to the front, enters them there, and returns how many there are.
 
-    Similar pages meet in many probes. `seen` is a table with one place for a pair: it forgets, but it never takes
-    one pair for another.
+    Similar rows meet in many probes. `seen` is a hash table with one place for a pair: a new pair replaces an old one,
+    so an edge may come twice, but no edge is lost.
     """
     kept = 0
     mask = np.uint64(seen.size - 1)
     for edge in range(pairs.size):
         pair = pairs[edge]
-        mixed = (pair ^ (pair >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed = (pair ^ (pair >> np.uint64(29))) * MURMUR
         place = (mixed >> np.uint64(24)) & mask
         if seen[place] != pair:
             seen[place] = pair
@@ -34,9 +36,9 @@ def drop_seen(pairs: NDArray[np.uint64], similarities: NDArray[np.float32], seen
 
 @nb.njit(cache=True, nogil=True)
 def best_first(pairs: NDArray[np.uint64], similarities: NDArray[np.float32]) -> NDArray[np.uint32]:
-    """The order of edges by similarity, highest first, and equal ones by pair: six passes of a radix sort.
+    """The order of edges by similarity, highest first, then by pair: a radix sort of six passes.
 
-    Similarities are above 0, so their bits are in the order of their values.
+    Similarities are not negative, so their bits sort as their values do.
     """
     order = np.arange(pairs.size).astype(np.uint32)
     other = np.empty(pairs.size, np.uint32)
@@ -79,7 +81,7 @@ def merge_forest(
     new_similarities: NDArray[np.float32],
     nodes: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
-    """Kruskal: those of the edges that join two trees, best first. `old` is best first already, `new` is not."""
+    """Kruskal's algorithm: the edges that join two trees, best first. `old` is sorted best first, `new` is not."""
     order = best_first(new, new_similarities)
     parents = np.arange(nodes).astype(np.int32)
     most = min(old.size + new.size, max(nodes - 1, 0))
@@ -109,12 +111,12 @@ def merge_forest(
 
 @nb.njit(cache=True, nogil=True)
 def components(pairs: NDArray[np.uint64], nodes: int) -> NDArray[np.int32]:
-    """The smallest node of each node's component."""
+    """The smallest node of each node's connected component."""
     parents = np.arange(nodes).astype(np.int32)
     for pair in pairs:
         left, right = _root(parents, np.int32(pair >> _HALF)), _root(parents, np.int32(pair & _ROW))
         if left != right:
             parents[max(left, right)] = min(left, right)
     for node in range(nodes):
-        parents[node] = parents[parents[node]]  # parents are smaller, hence final already
+        parents[node] = parents[parents[node]]  # parents are smaller, so they are final
     return parents

@@ -1,33 +1,34 @@
 """Bytes to noise, noise to fingerprints: the hot loops of hidden style similarity.
 
-Every function here takes arrays and returns arrays. `tests/test_kernels_noise.py` holds each one equal to a
-readable reference. Index variables are unsigned on purpose: numba adds a wrap-around check to signed ones.
+`tests/test_kernels_noise.py` holds each function equal to a readable reference. Index variables are unsigned because
+Numba adds a wrap-around check to signed ones.
 
-`kept` (uint16[256]) says what becomes of each byte: NOISE is set for those that are noise, and the low byte is what
-they become, a blank for white space when it is folded.
+`kept` (uint16[256]) has an entry for each byte value. The bit NOISE is set if the byte is noise. The low byte is what
+the byte is replaced by: a blank for white space, if that is folded.
 """
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN, absorb, finish
+from samehand.kernels.segments import longest_segment
+
 NOISE = 0x100
 EMPTY = 0xFFFFFFFF
-"""Value of a fingerprint dimension that no part of the page fell into."""
+"""Value of a dimension that no shingle of the page fell into."""
 
 _BLANK = np.uint8(32)
 _ONE = np.uint64(1)
-_MIX_A = np.uint64(0xFF51AFD7ED558CCD)
-_MIX_B = np.uint64(0x9E3779B97F4A7C15)
-_MIX_C = np.uint64(0xC4CEB9FE1A85EC53)
+_DIGEST_FACTOR = np.uint64(0xC4CEB9FE1A85EC53)
 
 
 @nb.njit(cache=True, nogil=True)
 def extract_noise(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: bool, noise: NDArray[np.uint8]) -> np.int64:
     """Writes the noise of `page` into `noise` (longer by one at least) and returns its length.
 
-    Every byte is written, only the end moves: no branch looks at the data, so no page is slow to predict. Folding is
-    a second pass over what is left, a third of the page, which is faster than one pass that does both.
+    Every byte is written, but the end only moves behind noise. So no branch depends on the data, and none is
+    mispredicted. Folding is a second pass over the noise, about a third of the page: faster than one pass for both.
     """
     length = np.uint64(0)
     for position in range(np.uint64(page.size)):
@@ -39,7 +40,7 @@ def extract_noise(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: bool,
 
 @nb.njit(cache=True, nogil=True)
 def fold_blanks(noise: NDArray[np.uint8]) -> np.int64:
-    """Makes each run of blanks one blank, in place; returns the new length."""
+    """Replaces each run of blanks by one blank, in place; returns the new length."""
     length = np.uint64(0)
     before = np.uint8(0)
     for position in range(np.uint64(noise.size)):
@@ -52,7 +53,7 @@ def fold_blanks(noise: NDArray[np.uint8]) -> np.int64:
 
 @nb.njit(cache=True, nogil=True)
 def noise_positions(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: bool) -> NDArray[np.int64]:
-    """Where in `page` each byte of its noise stands: the way back from noise to source."""
+    """The position in `page` of each byte of its noise."""
     positions = np.empty(page.size, np.int64)
     length = 0
     after_blank = False
@@ -69,22 +70,15 @@ def noise_positions(page: NDArray[np.uint8], kept: NDArray[np.uint16], fold: boo
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _mix(rolling: np.uint64) -> np.uint64:
-    """One multiply and two shifts: the rolling hash is linear in its bits, its use as an order must not be."""
-    mixed = (rolling ^ (rolling >> np.uint64(32))) * _MIX_A
-    return mixed ^ (mixed >> np.uint64(29))
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
 def _rotate(value: np.uint64) -> np.uint64:
     return (value << _ONE) | (value >> np.uint64(63))
 
 
 @nb.njit(cache=True, nogil=True)
-def hash_parts(
+def hash_shingles(
     noise: NDArray[np.uint8], entering: NDArray[np.uint64], leaving: NDArray[np.uint64], width: int
 ) -> NDArray[np.uint64]:
-    """The hash of every part (window of `width` bytes), in source order; empty when the noise is shorter than one."""
+    """The hash of every shingle (window of `width` bytes) in order; none if the noise is shorter than a shingle."""
     count = max(0, noise.size - width + 1)
     hashes = np.empty(count, np.uint64)
     rolling = np.uint64(0)
@@ -93,7 +87,7 @@ def hash_parts(
         if position >= width:
             rolling ^= leaving[noise[position - width]]
         if position >= width - 1:
-            hashes[position - width + 1] = _mix(rolling)
+            hashes[position - width + 1] = finish(rolling)
     return hashes
 
 
@@ -106,15 +100,15 @@ def fingerprint_noise(
     width: int,
     values: NDArray[np.uint32],
 ) -> None:
-    """Procedure 1 of the paper over all parts of `noise`, into `values` (one per dimension, EMPTY before).
+    """Procedure 1 of the paper: enters all shingles of `noise` into `values`, one per dimension, EMPTY before.
 
-    Two windows roll at once, one through each half of the parts: a rolling hash waits for its last step, and the
-    processor has time for a second one meanwhile.
+    Two windows roll at once, one through each half of the shingles. Each step of a rolling hash waits for the step
+    before it, so the processor has time for a second hash.
     """
-    parts = noise.size - width + 1
-    if parts <= 0:
+    shingles = noise.size - width + 1
+    if shingles <= 0:
         return
-    half, lead = np.uint64(parts // 2), np.uint64(width - 1)
+    half, lead = np.uint64(shingles // 2), np.uint64(width - 1)
     first = _roll_in(noise[:lead], entering)
     second = _roll_in(noise[half : half + lead], entering)
     first_out = second_out = np.uint64(0)
@@ -122,10 +116,10 @@ def fingerprint_noise(
         first = _rotate(first) ^ entering[noise[start + lead]] ^ first_out
         second = _rotate(second) ^ entering[noise[half + start + lead]] ^ second_out
         first_out, second_out = leaving[noise[start]], leaving[noise[half + start]]
-        _insert(values, _mix(first), masks)
-        _insert(values, _mix(second), masks)
-    if parts % 2:
-        _insert(values, _mix(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
+        _insert(values, finish(first), masks)
+        _insert(values, finish(second), masks)
+    if shingles % 2:
+        _insert(values, finish(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -137,11 +131,11 @@ def _roll_in(noise: NDArray[np.uint8], entering: NDArray[np.uint64]) -> np.uint6
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _insert(values: NDArray[np.uint32], part: np.uint64, masks: NDArray[np.uint64]) -> None:
-    """i = h mod m; the permutation is an XOR mask and an odd multiplication, which shuffles bits as the paper asks."""
-    dimension = part & np.uint64(values.size - 1)
-    value = np.uint32(((part ^ masks[dimension]) * _MIX_B) >> np.uint64(32))
-    values[dimension] = min(values[dimension], value)  # a branch here would often be guessed wrong
+def _insert(values: NDArray[np.uint32], shingle: np.uint64, masks: NDArray[np.uint64]) -> None:
+    """i = h mod m. The permutation of the paper is an XOR mask and a multiplication by an odd number."""
+    dimension = shingle & np.uint64(values.size - 1)
+    value = np.uint32(((shingle ^ masks[dimension]) * GOLDEN) >> np.uint64(32))
+    values[dimension] = min(values[dimension], value)  # a branch here would often be mispredicted
 
 
 @nb.njit(cache=True, nogil=True)
@@ -150,11 +144,9 @@ def digest_noise(noise: NDArray[np.uint8], seed: np.uint64) -> np.uint64:
     whole = noise.size // 8 * 8
     digest = seed ^ np.uint64(noise.size)
     for word in noise[:whole].view(np.uint64):
-        digest = (digest ^ word) * _MIX_C
-        digest ^= digest >> np.uint64(32)
+        digest = absorb(digest, word, _DIGEST_FACTOR)
     for byte in noise[whole:]:
-        digest = (digest ^ np.uint64(byte)) * _MIX_C
-        digest ^= digest >> np.uint64(32)
+        digest = absorb(digest, np.uint64(byte), _DIGEST_FACTOR)
     return digest
 
 
@@ -169,12 +161,9 @@ def fingerprint_pages(
     masks: NDArray[np.uint64],
     width: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
-    """Fingerprints, noise lengths and noise digests of pages end to end: page i is data[offsets[i]:offsets[i+1]]."""
+    """Fingerprints, noise lengths and noise digests of pages: page i is data[offsets[i]:offsets[i+1]]."""
     pages = offsets.size - 1
-    longest = 0
-    for page in range(pages):
-        longest = max(longest, offsets[page + 1] - offsets[page])
-    scratch = np.empty(longest + 1, np.uint8)
+    scratch = np.empty(longest_segment(offsets) + 1, np.uint8)
     values = np.full((pages, masks.size), np.uint32(EMPTY), np.uint32)
     lengths = np.empty(pages, np.int64)
     digests = np.empty(pages, np.uint64)
@@ -187,10 +176,10 @@ def fingerprint_pages(
 
 
 def shared_runs(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Stretches of parts that stand in both sequences in the same order: rows of (left start, right start, length).
+    """Runs of shingles that occur in both sequences in the same order: rows of (left start, right start, length).
 
-    Every left part that occurs on the right is in exactly one stretch, which begins at the part's first occurrence
-    on the right and goes on while both sides agree.
+    Every left shingle that occurs on the right is in exactly one run. A run begins on the right at the first occurrence
+    of its first shingle, and goes on while both sides agree.
     """
     values, firsts = np.unique(right, return_index=True)
     if not values.size:

@@ -1,8 +1,8 @@
 """Arrays lent to small functions as bare pointers.
 
-Numba counts who holds an array: it raises and lowers the count, atomically, whenever an array is taken out of a tuple
-and in every small function that is handed one. A pointer has no count, and is indexed like a flat array. It is only
-good while the array lives: take it from an argument. Nothing checks where it points.
+Numba counts the references to an array. It raises and lowers the count atomically, whenever an array is taken out of a
+tuple, and in every small function that takes one. A pointer has no count, and is indexed like a flat array. It is valid
+only while the array lives: take it from an argument. No index is checked.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numba as nb
 from numba import extending
 
-# What follows is written for the compiler, whose types say nothing to whoever calls the compiled function.
+# Intrinsics run in the compiler: their arguments are types, not values.
 _intrinsic: Any = extending.intrinsic
 _types: Any = nb.types
 

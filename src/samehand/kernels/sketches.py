@@ -1,9 +1,8 @@
-"""Sketches compared: similarities, nearest members, and what searching needs of them.
+"""Sketches: narrow ones, their similarities, and their buckets in each probe.
 
-A wide sketch is a row of uint32 values, EMPTY where nothing was seen. What is compared is kept narrow: the values of a
-row as equal lanes of 64-bit words, 8 bits each (or all 32), all bits set where the value is EMPTY. Comparing words
-compares all their lanes at once. Rows are numbered by int32 and stand in page_id order.
-`tests/test_kernels_sketches.py` holds each function equal to a readable reference.
+A wide sketch is a row of uint32 values, EMPTY where nothing was seen. Narrow sketches are compared: the values of a row
+are lanes of 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two words
+compares all their lanes at once. `tests/test_kernels_sketches.py` holds each function equal to a readable reference.
 """
 
 from typing import NamedTuple
@@ -12,7 +11,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import ones
 from samehand.kernels.buckets import similarity_of
+from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.pointers import lend
 
@@ -22,9 +23,9 @@ _NARROW_VALUES = np.uint32(255)
 
 
 class Lanes(NamedTuple):
-    """How words hold values: all bits of a lane but the highest, lanes of a row, and what the estimate needs.
+    """How words hold values: all bits of a lane but the highest, words and lanes of a row, and what the estimate needs.
 
-    `chance` is the probability that different values share a lane's bits; `floor` see `row_similarity`.
+    `chance` is the probability that different values share a lane's bits. For `floor` see `_estimate`.
     """
 
     low: np.uint64
@@ -44,7 +45,7 @@ class SketchRows(NamedTuple):
 
 @nb.njit(cache=True, nogil=True)
 def narrowed(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Wide values as one byte each: the remainder by 255, which keeps 255 for EMPTY."""
+    """Wide values as one byte each: the remainder modulo 255, or 255 for EMPTY."""
     narrow = np.empty(values.shape, np.uint8)
     for row in range(values.shape[0]):
         for dimension in range(values.shape[1]):
@@ -65,20 +66,19 @@ def count_filled(values: NDArray[np.uint32]) -> NDArray[np.int16]:
 
 @nb.njit(cache=True, nogil=True)
 def hash_rows(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """A 64-bit hash of each wide sketch, never 0: brings equal ones together."""
+    """A 64-bit hash of each wide sketch, never 0, to bring equal sketches together."""
     hashes = np.empty(values.shape[0], np.uint64)
     for row in range(values.shape[0]):
-        state = np.uint64(0x9E3779B97F4A7C15)
+        state = GOLDEN
         for dimension in range(values.shape[1]):
-            state = (state ^ np.uint64(values[row, dimension])) * np.uint64(0xFF51AFD7ED558CCD)
-            state ^= state >> np.uint64(32)
+            state = absorb(state, np.uint64(values[row, dimension]), MURMUR)
         hashes[row] = max(state, np.uint64(1))
     return hashes
 
 
 @nb.njit(cache=True, nogil=True)
 def bucket_columns(values: NDArray[np.uint32], subsets: NDArray[np.int64]) -> NDArray[np.uint32]:
-    """The bucket each wide sketch falls into at each probe (rows); EMPTY where one of the probe's dimensions is."""
+    """The bucket of each wide sketch in each probe (rows); EMPTY where one of the probe's dimensions is EMPTY."""
     columns = np.empty((subsets.shape[0], values.shape[0]), np.uint32)
     for row in range(values.shape[0]):
         for probe in range(subsets.shape[0]):
@@ -89,23 +89,14 @@ def bucket_columns(values: NDArray[np.uint32], subsets: NDArray[np.int64]) -> ND
                 filled &= value != _EMPTY
                 key = (key * np.uint64(0x9E3779B1) + np.uint64(value)) & np.uint64(0xFFFFFFFF)
             if key == np.uint64(_EMPTY):
-                key -= np.uint64(1)  # several dimensions may add up to what stands for none
+                key -= np.uint64(1)  # the hash of several dimensions may be EMPTY by chance
             columns[probe, row] = np.uint32(key) if filled else _EMPTY
     return columns
 
 
 @nb.njit(cache=True, nogil=True)
-def _ones(bits: np.uint64) -> np.uint64:
-    """How many bits are set. Compilers know this pattern and make one instruction of it."""
-    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@nb.njit(cache=True, nogil=True)
 def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
-    """All ones but the highest bit of each lane, and that too where the lane is not zero."""
+    """The highest bit of each lane is set where the lane is not zero; all other bits are set."""
     return ((word & low) + low) | word | low
 
 
@@ -113,9 +104,9 @@ def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
 def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lanes: Lanes) -> np.float32:
     """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
 
-    floor = 1 is the default estimate of Jaccard; floor = m divides by m always, as the paper does. Of k lanes that
-    match and b that are filled in both, k = t + chance x (b - t) for t true matches: the estimate takes t. `filled` is
-    that of both sketches together, `equal` counts lanes that are empty in both.
+    floor = 1 is the default estimate of Jaccard; floor = m always divides by m, as the paper does. Some lanes match by
+    chance: k = t + chance x (b - t), where k lanes match, b are filled in both and t match truly. The estimate takes t.
+    `filled` is the sum over both sketches. `equal` includes lanes that are empty in both.
     """
     in_either = lanes.dimensions - np.int64(empty_in_both)
     in_both = np.int64(filled) - in_either
@@ -125,17 +116,17 @@ def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lane
 
 @nb.njit(cache=True, nogil=True)
 def _similarity(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
-    """`_estimate` of two rows, of one table or of two. Most of the time of a search is spent here."""
+    """`_estimate` of two rows, of one table or of two. A search spends most of its time here."""
     lanes = rows.lanes
     width = np.uint64(lanes.words)
     first, second = row * width, other * width
     equal = empty_in_both = np.uint64(0)
     for place in range(width):
-        equal += _ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
-    # Most pages fill every dimension, and then there is nothing to look for.
+        equal += ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
+    # Most pages fill every dimension, and then no lane can be empty in both.
     if rows.filled[row] < lanes.dimensions and others.filled[other] < lanes.dimensions:
         for place in range(width):
-            empty_in_both += _ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
+            empty_in_both += ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
     return _estimate(equal, empty_in_both, np.int64(rows.filled[row]) + np.int64(others.filled[other]), lanes)
 
 

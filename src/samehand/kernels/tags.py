@@ -1,12 +1,12 @@
-"""Tag sequences: equal ones, their counts, and the longest common subsequence by bit vectors.
+"""Tag sequences: equal ones, tag counts, and the longest common subsequence (LCS) by bit vectors.
 
-A page is a sequence of uint16 tag numbers (kernels/tagnames.py). One page, the centre, is compared with many: which
-places of the centre hold a tag is a row of bits, made once, and a step over 64 places is one addition. Of Hyyro's
-vector a 0 says that the subsequence grows by one at that place, and the carry between words that it grows by one with
-that tag of the page. So words can be gone through one after the other, four at a time in registers, and three kinds of
-work be left out: tags at the start and at the end that are equal, tags that the centre does not have, and what lies too
-far off the diagonal to belong to a subsequence that is long enough. `tests/test_kernels_tags.py` holds each function
-equal to a readable reference.
+A page is a sequence of uint16 tag numbers (kernels/html/tagnames.py). One page, the centre, is compared with many
+others. A row of bits for each tag marks the places of the centre that hold it, and one addition handles 64 places
+(Hyyro's algorithm). A 0 in the vector means that the LCS grows by one at that place; a carry out of a word means that
+it grows by one with that tag of the page. So words are handled one after the other, four at a time in registers. Three
+kinds of work are left out: equal tags at the start and at the end, tags that the centre lacks, and places too far off
+the diagonal to belong to an LCS that is long enough. `tests/test_kernels_tags.py` holds each function equal to a
+readable reference.
 """
 
 from typing import NamedTuple
@@ -15,11 +15,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import ones
+from samehand.kernels.hashing import GOLDEN, absorb
+
 ALL_TAGS = 1 << 16
 LENGTH_CLASSES = 11
 """Names of 1 to 10 letters, and longer ones (section 3.1.1)."""
 R, F, B, D = range(4)
-"""Places in the counts of `move_nearer`: what decided about a page."""
+"""Positions in the counts of `move_nearer`: the bound (R, F, B) or distance (D) that decided about a page."""
 ESCAPE = 0x7F
 """In packed sequences: the tag is in the two bytes that follow."""
 
@@ -32,7 +35,7 @@ _LAST_BIT, _WORD_SHIFT = np.uint64(63), np.uint64(6)
 class Pages(NamedTuple):
     """Pages to be compared: page i is tags[starts[i]:starts[i] + lengths[i]].
 
-    It has classes[i, j] names of length class j; the tag names[n] counts[n] times for n from bounds[i] to bounds[i+1].
+    It has classes[i, j] names of length class j, and tag names[n] counts[n] times for n from bounds[i] to bounds[i+1].
     """
 
     tags: NDArray[np.uint16]
@@ -45,7 +48,7 @@ class Pages(NamedTuple):
 
 
 class Centre(NamedTuple):
-    """A page made ready: numbers of its own for its tags (0: none), their places as bits, how often each occurs."""
+    """A page prepared for comparisons: a number for each of its tags (0: no such tag), their places as bits, counts."""
 
     page: int
     numbers: NDArray[np.uint32]
@@ -57,13 +60,12 @@ class Centre(NamedTuple):
 def hash_sequences(
     tags: NDArray[np.uint16], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """A 64-bit hash of each sequence, to bring equal ones together; equality itself is always checked."""
+    """A 64-bit hash of each sequence. It brings equal sequences together; equality itself is checked."""
     hashes = np.empty(starts.size, np.uint64)
     for page in range(starts.size):
         value = np.uint64(lengths[page])
         for place in range(np.uint64(starts[page]), np.uint64(starts[page] + lengths[page])):
-            value = (value ^ np.uint64(tags[place])) * np.uint64(0x9E3779B97F4A7C15)
-            value ^= value >> np.uint64(29)
+            value = absorb(value, np.uint64(tags[place]), GOLDEN)
         hashes[page] = value
     return hashes
 
@@ -76,9 +78,9 @@ def first_equals(
     hashes: NDArray[np.uint64],
     order: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """For each sequence the first equal one, `order` being stable by hash.
+    """The first sequence that is equal to each sequence. `order` sorts the sequences by hash, stably.
 
-    Only neighbours are compared: sequences whose hashes were made to collide may stay apart, which costs time alone.
+    Only neighbours are compared. Equal sequences may be missed if hashes were made to collide: that costs time only.
     """
     firsts = np.arange(starts.size)
     for position in range(1, order.size):
@@ -96,7 +98,7 @@ def first_equals(
 def count_tags(
     tags: NDArray[np.uint16], starts: NDArray[np.int64], lengths: NDArray[np.int64], name_classes: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint16], NDArray[np.int32]]:
-    """What the bounds F and B need: classes, bounds, names and counts of `Pages`."""
+    """The classes, bounds, names and counts of `Pages`, which the bounds F and B need."""
     classes = np.zeros((starts.size, LENGTH_CLASSES), np.int32)
     bounds = np.zeros(starts.size + 1, np.int64)
     seen = np.zeros(ALL_TAGS, np.int32)
@@ -124,7 +126,7 @@ def count_tags(
 
 @nb.njit(cache=True, nogil=True)
 def make_centre(pages: Pages, page: int) -> Centre:
-    """A page made ready to be compared with others."""
+    """Prepares a page to be compared with others."""
     numbers = np.zeros(ALL_TAGS, np.uint32)
     counts = np.zeros(ALL_TAGS, np.int32)
     first, end = pages.bounds[page], pages.bounds[page + 1]
@@ -141,7 +143,7 @@ def make_centre(pages: Pages, page: int) -> Centre:
 
 @nb.njit(cache=True, nogil=True)
 def shared_classes(pages: Pages, left: int, right: int) -> int:
-    """Tags that two pages can at most share by the lengths of their names."""
+    """The most tags that two pages can share, by the lengths of their names (bound F)."""
     shared = 0
     for place in range(LENGTH_CLASSES):
         shared += min(pages.classes[left, place], pages.classes[right, place])
@@ -150,7 +152,7 @@ def shared_classes(pages: Pages, left: int, right: int) -> int:
 
 @nb.njit(cache=True, nogil=True)
 def shared_names(pages: Pages, centre: Centre, page: int) -> int:
-    """Tags that a page and the centre can at most share by their names."""
+    """The most tags that a page and the centre can share, by their names (bound B)."""
     shared = 0
     for entry in range(np.uint64(pages.bounds[page]), np.uint64(pages.bounds[page + 1])):
         shared += min(pages.counts[entry], centre.counts[pages.names[entry]])
@@ -158,17 +160,8 @@ def shared_names(pages: Pages, centre: Centre, page: int) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def _ones(word: np.uint64) -> np.int64:
-    """Bits that are 1."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@nb.njit(cache=True, nogil=True)
 def _from(place: int) -> np.uint64:
-    """A word whose bits from `place` on are 1: all of them if it is before the word, none if behind."""
+    """A word whose bits from `place` on are 1: all bits if `place` is before the word, none if it is behind."""
     if place <= 0:
         return _ALL
     return _ZERO if place >= 64 else _ALL << np.uint64(place)
@@ -176,7 +169,7 @@ def _from(place: int) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True)
 def _step(vector: np.uint64, places: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """One tag over 64 places: the vector after it, and the carry into the next word."""
+    """One tag at 64 places: the vector after it, and the carry into the next word."""
     matching = vector & places
     added = vector + matching
     total = added + carry
@@ -193,7 +186,7 @@ def _pass_tile(
     begin: int,
     end: int,
 ) -> np.int64:
-    """Takes rows[first:last] over one tile. Returns how much the subsequence grew from place `begin` to `end`."""
+    """Handles rows[first:last] in one tile. Returns how much the LCS grew from place `begin` to `end`."""
     v0, v1, v2, v3 = _from(begin), _from(begin - 64), _from(begin - 128), _from(begin - 192)
     for row in range(np.uint64(first), np.uint64(last)):
         number = rows[row]
@@ -203,17 +196,18 @@ def _pass_tile(
         v2, carry = _step(v2, places[number, 2], carry)
         v3, carry = _step(v3, places[number, 3], carry)
         carries[row] = carry
-    ones = _ones(v0 | _from(end)) + _ones(v1 | _from(end - 64)) + _ones(v2 | _from(end - 128))
-    return _TILE - ones - _ones(v3 | _from(end - 192))
+    stayed = ones(v0 | _from(end)) + ones(v1 | _from(end - 64))
+    stayed += ones(v2 | _from(end - 128)) + ones(v3 | _from(end - 192))
+    return np.int64(_TILE) - np.int64(stayed)
 
 
 @nb.njit(cache=True, nogil=True)
 def shared_sequence(
     pages: Pages, centre: Centre, page: int, needed: int, rows: NDArray[np.uint32], carries: NDArray[np.uint8]
 ) -> np.int64:
-    """Length of the longest common subsequence of a page and the centre; -1 if it is below `needed`.
+    """Length of the LCS of a page and the centre; -1 if it is below `needed`.
 
-    `rows` and `carries` are room for as many numbers as the page has tags.
+    `rows` and `carries` are scratch arrays with room for all tags of the page.
     """
     left, right = np.uint64(pages.starts[centre.page]), np.uint64(pages.starts[page])
     centre_end, page_end = pages.lengths[centre.page], pages.lengths[page]
@@ -233,14 +227,14 @@ def shared_sequence(
         rows[np.uint64(filled)] = number
         carries[np.uint64(filled)] = 0
         filled += number != 0
-    spare_columns = centre_end - (needed - after)  # places of the centre that may stay without partner
+    spare_columns = centre_end - (needed - after)  # places of the centre that may stay without a partner
     spare_rows = begin + filled - (needed - after)
     if spare_columns < 0 or spare_rows < 0:
         return np.int64(-1)
     shared = np.int64(begin // _TILE * _TILE + after)
     for tile in range(begin // _TILE, (centre_end + _TILE - 1) // _TILE):
         start = tile * _TILE
-        # Beyond these rows a subsequence that passes here leaves out too much. Carries there are 0: it does not grow.
+        # An LCS that passes this tile outside these rows leaves out too much. Carries there stay 0.
         first = max(0, start - begin - spare_columns)
         last = max(first, min(filled, start + _TILE - begin + spare_rows))
         shared += _pass_tile(centre.places[tile], rows, carries, first, last, begin - start, centre_end - start)
@@ -251,7 +245,7 @@ def shared_sequence(
 
 @nb.njit(cache=True, nogil=True)
 def _needed(distance: float, longer: int) -> int:
-    """The shortest common subsequence with which a page is nearer than `distance`; 0 if any is."""
+    """The shortest LCS that makes a page nearer than `distance`; 0 if any length does."""
     if distance > 1.0:
         return 0
     needed = max(0, int((1.0 - distance) * longer) - 1)
@@ -269,10 +263,10 @@ def move_nearer(
     nearest: NDArray[np.int32],
     distances: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Gives pages of the chunk to the centre `number` where it is nearer to them than distances[page].
+    """Assigns pages of the chunk to centre `number` where it is nearer to them than distances[page].
 
-    The cascade of section 3.1.1: each bound is asked only if the one before it leaves the question open. Returns how
-    many pages were decided by R, F, B and D.
+    The cascade of section 3.1.1: a bound is computed only if the one before it does not decide. Returns how many pages
+    R, F, B and D decided.
     """
     decided = np.zeros(D + 1, np.int64)
     longest = np.int64(0)
@@ -301,9 +295,9 @@ def move_nearer(
 
 @nb.njit(cache=True, nogil=True)
 def align(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Places of two sequences side by side, -1 for none, along a longest common subsequence.
+    """Aligns two sequences along an LCS: rows of (left place, right place), -1 for none.
 
-    The vector after each tag of `right` is kept and the way taken is read back from them: one bit for each pair.
+    The vector after each tag of `right` is kept, one bit for each pair of places, and the LCS is traced back from them.
     """
     vectors = _all_vectors(left, right)
     pairs = np.full((left.size + right.size, 2), -1, np.int64)
@@ -327,7 +321,7 @@ def align(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.int
 
 @nb.njit(cache=True, nogil=True)
 def _all_vectors(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.uint64]:
-    """The vector over the places of `left` after each tag of `right`; before the first one it is all ones."""
+    """The vector over the places of `left` after each tag of `right`. Before the first tag it is all ones."""
     words = (left.size + 63) // 64
     numbers = np.zeros(ALL_TAGS, np.int64)
     known = 1
@@ -348,7 +342,7 @@ def _all_vectors(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray
 
 @nb.njit(cache=True, nogil=True)
 def pack(tags: NDArray[np.uint16], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Sequences with one byte for each of the 126 first names, start or end, and ESCAPE and two bytes for others."""
+    """Packs sequences: one byte for a start or end tag of the first 126 names, ESCAPE and two bytes for any other."""
     packed = np.empty(3 * (offsets[-1] - offsets[0]), np.uint8)
     bounds = np.zeros(offsets.size, np.int64)
     filled = 0
@@ -372,7 +366,7 @@ def pack(tags: NDArray[np.uint16], offsets: NDArray[np.int64]) -> tuple[NDArray[
 
 @nb.njit(cache=True, nogil=True)
 def unpack(packed: NDArray[np.uint8], bounds: NDArray[np.int64]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """What `pack` packed. Half a tag at the end of a page is dropped."""
+    """Undoes `pack`. An incomplete tag at the end of a page is dropped."""
     tags = np.empty(bounds[-1] - bounds[0], np.uint16)
     offsets = np.zeros(bounds.size, np.int64)
     filled = 0

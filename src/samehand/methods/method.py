@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from samehand.base.errors import RunError
 from samehand.base.settings import Settings
 from samehand.methods.page_batch import PageBatch
-from samehand.store.folder import RunFolder
+from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.table import Table
 
 Counts = dict[str, Any]
@@ -43,6 +44,8 @@ class Method:
     """Methods whose answers `group` reads, through the run folder."""
     profiles: ClassVar[tuple[str, ...]] = ("web",)
     """What the pages may be: web pages, or mail."""
+    changeable: ClassVar[tuple[str, ...]] = ()
+    """Groups of settings that concern this method alone, so they may change after the scan."""
     command: ClassVar[str]
     """The command that computes it for an existing run."""
 
@@ -68,3 +71,10 @@ class Method:
     def status(self, counts: Counts) -> Sequence[str]:
         """Sentences about what the method found."""
         raise NotImplementedError
+
+    def sentences(self, counts: Counts) -> Sequence[str]:
+        """`status` of counts out of a run folder. RunError if they are not those that the method writes."""
+        try:
+            return self.status(counts)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise RunError(f"The counts of the method {self.name} are damaged ({error!r}). {DAMAGED}") from error

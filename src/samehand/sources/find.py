@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from samehand.base.errors import UsageError
+from samehand.base.files import write_whole
 from samehand.base.page import Reject
 from samehand.sources.archive.frames import codec_for
 from samehand.sources.archive.members import Codec, MemberError
@@ -112,18 +113,11 @@ def _spooled(spool: Path | None) -> str:
     if spool is None or sys.stdin is None:
         raise UsageError("Standard input cannot be read here: save it to a file, and name that.")
     target = spool / "stdin"
-    temporary = spool / "stdin.tmp"
-    try:
-        spool.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as copy:
+    first = sys.stdin.buffer.read(1)
+    if first or not target.is_file():
+        with write_whole(target) as copy:
+            copy.write(first)
             shutil.copyfileobj(sys.stdin.buffer, copy, _EDGE)
-            is_empty = copy.tell() == 0
-        if is_empty and target.is_file():
-            temporary.unlink()
-        else:
-            os.replace(temporary, target)
-    except OSError as error:
-        raise UsageError(f"Standard input cannot be copied to {str(target)!r}: {error.strerror}.") from error
     return str(target)
 
 

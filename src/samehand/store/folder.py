@@ -11,26 +11,32 @@ import functools
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from samehand.base.errors import RunError, SettingsError
 from samehand.base.files import locked, publish, remove_leftovers, temporary_name, write_whole, writing
 from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.store.done import DoneRecords, part_name
-from samehand.store.manifest import FORMAT, check_manifest
-from samehand.store.page_ids import PageIds
+from samehand.store.manifest import DONE, FORMAT, check_manifest
+from samehand.store.page_ids import UNIT_BITS, PageIds
 from samehand.store.table import Table
 from samehand.store.tables import FILES, PAGES, TABLES
 
 _BATCH_ROWS = 1 << 14
-_DAMAGED = "Scan the inputs again with --force."
+DAMAGED = "Scan the inputs again with --force."
+"""The next step where a run folder does not hold what it must."""
 _NEVER_CLEARED = ("lock", "stdin")
+MADE_WITH = ("read", "style")
+"""Groups of settings that cannot change: all rows of a run are made with them."""
+
+Rows = TypeVar("Rows", pa.Table, pa.RecordBatch)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,22 +67,55 @@ class RunFolder:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise RunError(f"{path} is damaged ({type(error).__name__}). {_DAMAGED}") from error
+            raise RunError(f"{path} is damaged ({type(error).__name__}). {DAMAGED}") from error
         return check_manifest(stored, self.path)
 
     def settings(self) -> Settings:
         """The settings the run was made with, its key included."""
-        key = PUBLIC_KEY
-        if (self.path / "key").is_file():
-            key = (self.path / "key").read_text(encoding="utf-8", errors="replace")
+        return self._settings
+
+    @functools.cached_property
+    def _settings(self) -> Settings:
+        manifest = self.manifest()
         try:
-            return Settings.from_dict({**self.manifest()["settings"], "key": key})
+            settings = Settings.from_dict({**manifest["settings"], "key": self._key(manifest["key"])})
         except SettingsError as error:
             raise RunError(f"The settings in {self.path / 'run.json'} cannot be used: {error}") from error
+        if settings.digest(*MADE_WITH) != manifest["read_settings"]:
+            raise RunError(f"{self.path} was made with other settings or another key than it names. {DAMAGED}")
+        return settings
+
+    def _key(self, kind: str) -> str:
+        if kind == "public":
+            return PUBLIC_KEY
+        path = self.path / "key"
+        try:
+            if path.is_file():
+                return path.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            pass
+        raise RunError(f"{path} does not hold the secret key of the run. Put the file back.")
+
+    def check_finished(self) -> None:
+        """RunError where a scan or an addition was stopped half-way."""
+        manifest = self.manifest()
+        read = self.page_ids.units.size
+        if manifest["state"] != DONE or read + len(manifest["failures"]) != manifest["units"]:
+            raise RunError(
+                f"{self.path} is not finished: {read} of {manifest['units']} units of work are read. Run the same scan "
+                f"or add again to finish it; samehand status {self.path} says how far it is."
+            )
 
     def save_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces run.json. Only who holds the lock may."""
+        self.__dict__.pop("_settings", None)
         self.write_text("run.json", json.dumps({**manifest, "format": FORMAT}, indent=2, sort_keys=True) + "\n")
+
+    def withdraw(self, names: Collection[str]) -> None:
+        """The run has no answers of these methods until they are computed again, even if that is killed."""
+        manifest = self.manifest()
+        stages = {name: counts for name, counts in manifest["stages"].items() if name not in names}
+        self.save_manifest(manifest | {"stages": stages})
 
     def save_key(self, key: str) -> None:
         """Keeps a secret key beside the run, readable by its owner alone; the public one needs no file."""
@@ -99,12 +138,13 @@ class RunFolder:
         counts = {}
         for number, record in self.done.parts(PAGES.name).items():
             rows = self._rows_in(self.part_path(PAGES, number))
-            if rows != record.get("pages"):
-                raise RunError(f"Part {number} of {self.path / PAGES.path} does not hold the pages read. {_DAMAGED}")
+            if rows != record["pages"]:
+                raise _misses_pages(self.part_path(PAGES, number))
             counts[number] = rows
         return PageIds.of(counts)
 
     def _rows_in(self, path: Path) -> int:
+        self._check_there(path)
         with _checked(path):
             return int(pq.read_metadata(path).num_rows)
 
@@ -120,79 +160,114 @@ class RunFolder:
         return self.path / table.path / f"part-{number:06d}.parquet"
 
     def part_numbers(self, table: Table) -> list[int]:
-        """The units whose parts belong to the run, checked: each has a row for each page, or is a table of rejects."""
-        counts = dict(zip(self.page_ids.units.tolist(), self.page_ids.counts.tolist(), strict=True))
-        if any(column.name == "page_id" for column in table.columns):
-            for number, pages in counts.items():
-                path = self.part_path(table, number)
-                if not path.is_file():
-                    raise RunError(f"{path} is missing. Run the same command again to make it.")
-                if self._rows_in(path) != pages:
-                    raise RunError(f"{path} does not have a row for each page of the run. {_DAMAGED}")
-        return list(counts)
+        """The units whose parts belong to the run. RunError if a part is missing."""
+        numbers: list[int] = self.page_ids.units.tolist()
+        for number in numbers:
+            self._check_there(self.part_path(table, number))
+        return numbers
 
     def read(self, table: Table, columns: Sequence[str] | None = None) -> pa.Table:
         """A whole table, checked; parts in unit order, which is page_id order."""
         if not table.in_parts:
-            return self._checked_ids(self._read_file(table, self.path / table.path, columns), str(table.path))
-        numbers = self.part_numbers(table)
-        parts = [self.read_part(table, number, columns) for number in numbers]
+            return self._checked_ids(table, self._read_file(table, self.path / table.path, columns))
+        parts = [self.read_part(table, number, columns) for number in self.part_numbers(table)]
         schema = table.schema(self.settings())
-        empty = schema.empty_table().select(list(columns) if columns else schema.names)
-        return pa.concat_tables(parts) if parts else empty
+        return pa.concat_tables([schema.empty_table().select(list(columns or schema.names)), *parts])
 
     def read_part(self, table: Table, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The part of one unit, checked."""
         path = self.part_path(table, number)
-        return self._checked_part(self._read_file(table, path, columns), number, path)
+        rows = self._read_file(table, path, columns)
+        if table.has_page_rows and rows.num_rows != self._pages_of(number):
+            raise _misses_pages(path)
+        return self._checked_part(rows, number << UNIT_BITS, path)
 
     def iterate(self, table: Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a table in parts, in page_id order, a batch at a time. Columns and types are checked."""
+        """The rows of a table in parts, in page_id order, a batch at a time, checked."""
         for number in self.part_numbers(table):
             yield from self.iterate_part(table, number, columns)
 
     def iterate_part(
         self, table: Table, number: int, columns: Sequence[str], rows: int = _BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of one part, at most `rows` at a time. Columns and types are checked."""
+        """The rows of one part, at most `rows` at a time and those of one row group together, checked."""
         path = self.part_path(table, number)
+        self._check_there(path)
+        left = self._pages_of(number) if table.has_page_rows else 0
+        first = number << UNIT_BITS
         with _checked(path), pq.ParquetFile(path) as part:
             self._check_schema(table, part.schema_arrow, path, columns)
-            yield from part.iter_batches(rows, columns=list(columns), use_threads=False)
+            for batch in _batches(part, columns, rows):
+                left -= len(batch)
+                if table.has_page_rows and left < 0:
+                    break
+                yield self._checked_part(self._checked_values(table, batch, path), first, path)
+                first += len(batch)
+        if table.has_page_rows and left:
+            raise _misses_pages(path)
+
+    def _pages_of(self, number: int) -> int:
+        """How many pages a unit has."""
+        record = self.done.get(part_name(PAGES.name, number))
+        return record["pages"] if record else 0
+
+    def dataset(self, table: Table) -> ds.Dataset:
+        """A table that is read when it is used, and no more of it than is used. Types are checked then."""
+        paths = [self.path / table.path]
+        if table.in_parts:
+            numbered = (self.part_path(table, number) for number in self.page_ids.units.tolist())
+            paths = [path for path in numbered if path.is_file()]
+        return ds.dataset([str(path.absolute()) for path in paths], table.schema(self.settings()), format="parquet")
 
     def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
-        if not path.is_file():
-            raise RunError(f"{path} is not there: run the same command again to finish the run.")
+        self._check_there(path)
         with _checked(path):
             self._check_schema(table, pq.read_schema(path), path, columns)
-            return pq.read_table(path, columns=list(columns) if columns else None, partitioning=None)
+            names = list(columns or table.schema(self.settings()).names)
+            return self._checked_values(table, pq.read_table(path, columns=names, partitioning=None), path)
+
+    def _check_there(self, path: Path) -> None:
+        if not path.is_file():
+            raise RunError(f"{path} is missing. Run the same scan or add again: it makes what is missing.")
 
     def _check_schema(self, table: Table, found: pa.Schema, path: Path, columns: Sequence[str] | None) -> None:
         """The columns that are to be read have the names and types they must have."""
         for field in table.schema(self.settings()):
             if columns is not None and field.name not in columns:
                 continue
-            if field.name not in found.names:
+            if found.names.count(field.name) != 1:
                 raise RunError(
-                    f"{path} has no column {field.name}. It has: {', '.join(found.names) or 'no columns'}. {_DAMAGED}"
+                    f"{path} has no column {field.name}. It has: {', '.join(found.names) or 'no columns'}. {DAMAGED}"
                 )
             if found.field(field.name).type != field.type:
                 kind = found.field(field.name).type
-                raise RunError(f"Column {field.name} of {path} has the type {kind}, not {field.type}. {_DAMAGED}")
+                raise RunError(f"Column {field.name} of {path} has the type {kind}, not {field.type}. {DAMAGED}")
 
-    def _checked_ids(self, rows: pa.Table, name: str) -> pa.Table:
-        """Columns of ids hold pages of the run and nothing else."""
+    def _checked_values(self, table: Table, rows: Rows, path: Path) -> Rows:
+        """Values are what their types say, such as text in UTF-8. Required ones are there."""
+        rows.validate(full=True)
+        for column in table.columns:
+            if column.required and column.name in rows.schema.names and rows.column(column.name).null_count:
+                raise RunError(f"Column {column.name} of {path} lacks values. {DAMAGED}")
+        return rows
+
+    def _checked_ids(self, table: Table, rows: pa.Table) -> pa.Table:
+        """Columns of ids hold pages of the run and nothing else. Rows with a rank stand in its order."""
         for column in rows.column_names:
             if column.endswith(("page_id", "_cluster_id", "_family_id", "_group_id")):
                 self.page_ids.rows(rows.column(column).drop_null().to_numpy())
+        rank = table.columns[0].name
+        is_ranked = table.is_ranked and rank in rows.column_names
+        if is_ranked and not np.array_equal(rows.column(rank).to_numpy(), np.arange(1, rows.num_rows + 1)):
+            raise RunError(f"{self.path / table.path} does not count its rows from 1. {DAMAGED}")
         return rows
 
-    def _checked_part(self, rows: pa.Table, number: int, path: Path) -> pa.Table:
-        """The pages of a part are those of its unit, in order."""
-        if "page_id" in rows.column_names:
-            wanted = (number << 32) + np.arange(rows.num_rows, dtype=np.int64)
+    def _checked_part(self, rows: Rows, first: int, path: Path) -> Rows:
+        """The pages of a part are those of its unit, in order, from page_id `first` on."""
+        if "page_id" in rows.schema.names:
+            wanted = first + np.arange(rows.num_rows, dtype=np.int64)
             if not np.array_equal(rows.column("page_id").to_numpy(), wanted):
-                raise RunError(f"{path} does not hold the pages of its unit in order. {_DAMAGED}")
+                raise _misses_pages(path)
         return rows
 
     def write(self, table: Table, rows: pa.Table) -> None:
@@ -237,7 +312,8 @@ class RunFolder:
 
     def forget(self) -> None:
         """Pages were added or removed: what is known of their ids holds no more."""
-        self.__dict__.pop("page_ids", None)
+        for name in ("page_ids", "_settings"):
+            self.__dict__.pop(name, None)
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
         """Keeps a second writer out."""
@@ -250,7 +326,16 @@ def _checked(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read ({type(error).__name__}). {_DAMAGED}") from error
+        raise RunError(f"{path} cannot be read ({type(error).__name__}). {DAMAGED}") from error
+
+
+def _batches(part: pq.ParquetFile, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+    for group in range(part.num_row_groups):
+        yield from part.iter_batches(rows, row_groups=[group], columns=list(columns), use_threads=False)
+
+
+def _misses_pages(path: Path) -> RunError:
+    return RunError(f"{path} does not hold the pages of its unit in order. {DAMAGED}")
 
 
 class TableWriter:

@@ -4,6 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from samehand.base.errors import RunError
+from samehand.base.page import Reject
+from samehand.sources import Source
+from samehand.store.shape import fits
+from samehand.store.tables import TABLES
 
 FORMAT = 3
 """Version of the folder's layout. A run of another format is refused."""
@@ -11,23 +15,37 @@ FORMAT = 3
 READING, DONE = "reading", "done"
 """States of a run: a scan or an addition is under way or was stopped; all stages are complete."""
 
-_SHAPE: dict[str, type | tuple[type, ...]] = {
+COUNTS = {str: (float, {str: float})}
+"""What a method reports of its work."""
+
+_READ_COUNTS = {
+    "pages": int,
+    "without_url": int,
+    "rejected": {str: int},
+    "skipped": {str: int},
+    "damaged": int,
+    "content_bytes": int,
+    "worker_seconds": float,
+}
+_SHAPES: dict[str, Any] = {
     "settings": dict,
-    "inputs": list,
-    "unreadable": list,
+    "read_settings": str,
+    "key": str,
+    "inputs": [Source],
+    "unreadable": [Reject],
+    "failures": [{"input": str, "start": int, "reason": str}],
     "units": int,
     "state": str,
-    "methods": list,
-    "stages": dict,
+    "methods": [str],
+    "stages": {str: dict},
 }
-_SOURCE_SHAPE: dict[str, type] = {"name": str, "path": str, "kind": str, "size": int, "digest": str}
+_METHODS = {table.method for table in TABLES if "/" in table.name}
 
 
 def check_manifest(stored: Any, folder: Path) -> dict[str, Any]:
     """The manifest itself, if it has the shape it must have. RunError with the next step otherwise."""
-    damaged = f"{folder / 'run.json'} is damaged ({{}}). Scan the inputs again with --force."
     if not isinstance(stored, dict):
-        raise RunError(damaged.format("it is no JSON object"))
+        raise _damaged(folder, "it is no JSON object")
     found = stored.get("format")
     if found != FORMAT:
         made = f"format {found}" if isinstance(found, int) else "an unknown format"
@@ -35,14 +53,20 @@ def check_manifest(stored: Any, folder: Path) -> dict[str, Any]:
             f"{folder} has {made}, and this version of samehand reads format {FORMAT}. Scan the inputs again into a "
             "new folder: samehand scan INPUTS -o NEW_FOLDER"
         )
-    for name, kind in _SHAPE.items():
-        if not isinstance(stored.get(name), kind) or isinstance(stored.get(name), bool):
-            raise RunError(damaged.format(f"{name} is missing or has the wrong type"))
-    for source in stored["inputs"]:
-        if not isinstance(source, dict) or set(source) != set(_SOURCE_SHAPE):
-            raise RunError(damaged.format("an input is described wrongly"))
-        if not all(type(source[name]) is kind for name, kind in _SOURCE_SHAPE.items()):
-            raise RunError(damaged.format("an input is described wrongly"))
-    if not 0 <= stored["units"] <= 1 << 31:
-        raise RunError(damaged.format("the number of units is impossible"))
+    for name, shape in _SHAPES.items():
+        if not fits(stored.get(name), shape):
+            raise _damaged(folder, f"{name} is missing or is not what it must be")
+    stages = stored["stages"]
+    unknown = {*stored["methods"], *stages} - _METHODS - {"read"}
+    if unknown or "read" in stored["methods"] or stored["state"] not in (READING, DONE):
+        raise _damaged(folder, "it names a method or a state that there is not")
+    is_read = fits(stages.get("read"), _READ_COUNTS) or (stored["state"] == READING and "read" not in stages)
+    if not is_read or not all(fits(counts, COUNTS) for counts in stages.values()):
+        raise _damaged(folder, "its counts are not what they must be")
+    if not fits(stored.get("growth", {}), {str: int}):
+        raise _damaged(folder, "growth is not what it must be")
     return stored
+
+
+def _damaged(folder: Path, why: str) -> RunError:
+    return RunError(f"{folder / 'run.json'} is damaged ({why}). Scan the inputs again with --force.")

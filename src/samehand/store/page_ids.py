@@ -52,7 +52,7 @@ class PageIds:
 
     def has(self, page_id: int) -> bool:
         """Whether there is such a page."""
-        return bool(self._found(np.array([page_id], np.int64))[1][0])
+        return 0 <= page_id < 1 << 63 and bool(self._found(np.array([page_id], np.int64))[1][0])
 
     def _found(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         if not self.units.size:

@@ -26,11 +26,18 @@ class Table:
     about: str
     columns: tuple[Column, ...]
     in_parts: bool = False
+    is_ranked: bool = False
+    """Whether the first column counts the rows from 1."""
 
     @property
     def path(self) -> str:
         """Where it stands in the run folder."""
         return self.name if self.in_parts else f"{self.name}.parquet"
+
+    @property
+    def has_page_rows(self) -> bool:
+        """Whether its parts have a row for each page of their unit."""
+        return self.in_parts and any(column.name == "page_id" for column in self.columns)
 
     @property
     def method(self) -> str:

@@ -6,68 +6,55 @@ order of rank and are for people: they change when the run grows. A `site` is th
 host name where it has no domain.
 """
 
+import dataclasses
+
 import pyarrow as pa
 
-from samehand.base.page import CONTENT_FIELD, PAGE_SCHEMA, REJECT_SCHEMA
+from samehand.base.page import CONTENT_FIELD
+from samehand.store.columns import (
+    CENTRE_PAGE_ID,
+    CENTRE_URL,
+    CLUSTER_NUMBER,
+    DOC_ID,
+    FLAG,
+    GROUP_NUMBER,
+    HASH,
+    HOST,
+    HOSTS_COUNT,
+    LINKS,
+    MARKUP_FLAGS,
+    PAGE_COLUMNS,
+    PAGE_ID,
+    PAGES_COUNT,
+    PLACEHOLDER_KIND,
+    PROVIDER,
+    REAL,
+    REASON,
+    REJECT_COLUMNS,
+    REPLICA_GROUP_ID,
+    SHARE,
+    SIMILARITY,
+    SITE,
+    SITE_CLUSTER_ID,
+    SITES_COUNT,
+    STYLE_CLUSTER_ID,
+    STYLE_FAMILY_ID,
+    TEXT,
+    TITLE,
+    URL,
+    VERDICT,
+    WHOLE,
+    WORDS,
+    large_list_of,
+    list_of,
+)
 from samehand.store.table import Column, Table
 
-TEXT, WHOLE, REAL, SHARE, FLAG = pa.string(), pa.int64(), pa.float64(), pa.float32(), pa.bool_()
-HASH = pa.uint64()
-
-
-def _list(kind: pa.DataType) -> pa.DataType:
-    return pa.list_(pa.field("item", kind, nullable=False))
-
-
-def _large_list(kind: pa.DataType) -> pa.DataType:
-    return pa.large_list(pa.field("item", kind, nullable=False))
-
-
-PAGE_ID = Column("page_id", WHOLE, "The page.")
-URL = Column("url", TEXT, "URL of the page.")
-DOC_ID = Column("doc_id", TEXT, "The user's own id of the page, if the input has one.", required=False)
-MARKUP_FLAGS = Column("markup_flags", pa.uint8(), "Limits of the markup pass that the page hit, as bits; 0 for none.")
-
-_PAGE_COLUMNS = {
-    "page_id": "Number of the unit of work << 32, plus the place of the page within the unit.",
-    "doc_id": "The user's own id (column doc_id or id of JSONL and Parquet); null if there is none.",
-    "url": "URL as stored; `source_path#offset` for a page without one.",
-    "url_kind": "What the URL is: domain, ip, suffix (a bare public suffix such as localhost), broken or missing.",
-    "url_host_name": "Host name.",
-    "url_host_registered_domain": "Registered domain (blogspot.com).",
-    "url_host_private_domain": "Private domain (foo.blogspot.com): the site.",
-    "fetch_time": "When the page was fetched.",
-    "fetch_status": "HTTP status.",
-    "content_digest": "SHA-1 of the content in base 32.",
-    "content_mime_detected": "Media type.",
-    "content_charset": "Declared or detected charset.",
-    "content_truncated": "Why the content is cut, if it is.",
-    "content_length": "Bytes of the content, decoded.",
-    "source_path": "Where the record was read: the input, and the member or file inside it.",
-    "warc_filename": "The same for WARC, ARC and WACZ; null for other inputs.",
-    "warc_record_offset": "Offset of the record: bytes, or the row or line of a table.",
-    "warc_record_length": "Stored bytes of the record.",
-}
-_REJECT_COLUMNS = {
-    "url": "URL, if known.",
-    "reason": "Why the record did not become a page.",
-    "detail": "What exactly was wrong.",
-    "damaged": "Whether the input itself is broken.",
-    "bytes": "Bytes of the record.",
-    "source_path": "Where the record was read.",
-    "warc_record_offset": "Offset of the record.",
-}
-
-
-def _columns_of(schema: pa.Schema, about: dict[str, str]) -> tuple[Column, ...]:
-    return tuple(Column(field.name, field.type, about[field.name], not field.nullable) for field in schema)
-
-
-PAGES = Table("pages", "One row per page.", _columns_of(PAGE_SCHEMA, _PAGE_COLUMNS), in_parts=True)
+PAGES = Table("pages", "One row per page.", PAGE_COLUMNS, in_parts=True)
 REJECTS = Table(
     "rejects",
     "One row per record that could have been a page and is not.",
-    _columns_of(REJECT_SCHEMA, _REJECT_COLUMNS),
+    REJECT_COLUMNS,
     in_parts=True,
 )
 CONTENT = Table(
@@ -100,7 +87,7 @@ STYLE_EDGES = Table(
     (
         Column("left_page_id", WHOLE, "One page."),
         Column("right_page_id", WHOLE, "The other page."),
-        Column("similarity", SHARE, "Estimated Jaccard similarity."),
+        SIMILARITY,
     ),
 )
 STYLE_MEMBERS = Table(
@@ -110,44 +97,45 @@ STYLE_MEMBERS = Table(
         URL,
         DOC_ID,
         PAGE_ID,
-        Column("cluster_number", WHOLE, "Rank of the cluster, from 1.", required=False),
-        Column("style_cluster_id", WHOLE, "Stable id of the cluster."),
-        Column("style_family_id", WHOLE, "Stable id of the family."),
-        Column("similarity", SHARE, "Similarity to the medoid of the cluster."),
+        dataclasses.replace(CLUSTER_NUMBER, required=False),
+        STYLE_CLUSTER_ID,
+        STYLE_FAMILY_ID,
+        SIMILARITY,
     ),
 )
 STYLE_CLUSTERS = Table(
     "style/clusters",
     "One row per cluster of two pages or more, best rank first.",
     (
-        Column("cluster_number", WHOLE, "Rank of the cluster, from 1."),
-        Column("style_cluster_id", WHOLE, "Stable id of the cluster."),
-        Column("style_family_id", WHOLE, "Stable id of its family."),
-        Column("pages", WHOLE, "Pages."),
-        Column("hosts", WHOLE, "Different host names."),
-        Column("sites", WHOLE, "Different sites."),
+        CLUSTER_NUMBER,
+        STYLE_CLUSTER_ID,
+        STYLE_FAMILY_ID,
+        PAGES_COUNT,
+        HOSTS_COUNT,
+        SITES_COUNT,
         Column("mean_similarity", REAL, "Mean similarity to the medoid."),
         Column("weakest_link", SHARE, "Smallest similarity among the links that hold it together."),
         Column("score", REAL, "Mean similarity × sites: the rank."),
-        Column("centre_page_id", WHOLE, "The medoid."),
-        Column("centre_url", TEXT, "URL of the medoid."),
+        CENTRE_PAGE_ID,
+        CENTRE_URL,
     ),
+    is_ranked=True,
 )
 STYLE_BEFORE = Table(
     "style/before",
     "The clusters before the last addition.",
-    (PAGE_ID, Column("style_cluster_id", WHOLE, "Stable id of the cluster.")),
+    (PAGE_ID, STYLE_CLUSTER_ID),
 )
 STYLE_GROWTH = Table(
     "style/growth",
     "The clusters that changed with the last addition, most grown first.",
     (
-        Column("cluster_number", WHOLE, "Rank of the cluster now."),
-        Column("style_cluster_id", WHOLE, "Stable id of the cluster."),
+        CLUSTER_NUMBER,
+        STYLE_CLUSTER_ID,
         Column("kind", TEXT, "new, grew, merged or split."),
-        Column("pages", WHOLE, "Pages now."),
+        PAGES_COUNT,
         Column("pages_before", WHOLE, "Those of them that were in a cluster before."),
-        Column("was", _list(WHOLE), "The clusters that its pages were in before."),
+        Column("was", list_of(WHOLE), "The clusters that its pages were in before."),
     ),
 )
 
@@ -166,8 +154,8 @@ REPLICA_SIGNATURES = Table(
             lambda settings: pa.binary(8 * (settings.randomised_lexicons + 1)),
             "K + 1 little-endian 64-bit signatures; 0 for a refused one.",
         ),
-        Column("word_set", _large_list(pa.uint32()), "Hashes of the words, sorted."),
-        Column("link_hosts", _large_list(HASH), "Hashes of the hosts that the page links to, sorted."),
+        Column("word_set", large_list_of(pa.uint32()), "Hashes of the words, sorted."),
+        Column("link_hosts", large_list_of(HASH), "Hashes of the hosts that the page links to, sorted."),
         MARKUP_FLAGS,
     ),
     in_parts=True,
@@ -179,8 +167,8 @@ REPLICA_MEMBERS = Table(
         URL,
         DOC_ID,
         PAGE_ID,
-        Column("group_number", WHOLE, "Rank of the group, from 1."),
-        Column("replica_group_id", WHOLE, "Stable id of the group."),
+        GROUP_NUMBER,
+        REPLICA_GROUP_ID,
         Column("cosine", SHARE, "Cosine to the medoid of the group."),
         Column("linked_page_id", WHOLE, "The document that it agrees with best."),
         Column("linked_cosine", SHARE, "Cosine to that document."),
@@ -191,23 +179,24 @@ REPLICA_GROUPS = Table(
     "replica/groups",
     "One row per group of near replicas, largest first.",
     (
-        Column("group_number", WHOLE, "Rank of the group, from 1."),
-        Column("replica_group_id", WHOLE, "Stable id of the group."),
+        GROUP_NUMBER,
+        REPLICA_GROUP_ID,
         Column("documents", WHOLE, "Documents."),
-        Column("hosts", WHOLE, "Different host names."),
-        Column("sites", WHOLE, "Different sites."),
+        HOSTS_COUNT,
+        SITES_COUNT,
         Column("weakest_cosine", SHARE, "Smallest cosine of a member to the medoid."),
         Column("mean_cosine", SHARE, "Mean cosine to the medoid."),
-        Column("centre_page_id", WHOLE, "The medoid."),
-        Column("centre_url", TEXT, "URL of the medoid."),
+        CENTRE_PAGE_ID,
+        CENTRE_URL,
     ),
+    is_ranked=True,
 )
 
 CLASSES = Table(
     "classes/clusters",
     "What kind of cluster each style cluster is.",
     (
-        Column("style_cluster_id", WHOLE, "The cluster."),
+        STYLE_CLUSTER_ID,
         Column("class", TEXT, "mirror, copy, link farm or template."),
         Column("same_text", REAL, "Share of the pages whose text is also on another host of the cluster."),
         Column("same_path", REAL, "Share of those that have the same path there."),
@@ -222,8 +211,8 @@ LANGUAGE_PAGES = Table(
         URL,
         DOC_ID,
         PAGE_ID,
-        Column("host", TEXT, "Host name.", required=False),
-        Column("site", TEXT, "Site.", required=False),
+        HOST,
+        dataclasses.replace(SITE, required=False),
         Column("judged_words", WHOLE, "Words of the judged text, without numbers and marks."),
         Column(
             "fake_probability", SHARE, "Probability that a machine made the text; null if not judged.", required=False
@@ -250,41 +239,39 @@ SITE_PAGES = Table(
         PAGE_ID,
         Column("tag_count", pa.int32(), "Tags of the page."),
         Column("tags", pa.large_binary(), "The first tags, packed (samehand.kernels.tags)."),
-        Column("words", pa.int32(), "Words of the visible text."),
+        WORDS,
         Column("text_sketch", pa.binary(256), "The 64 smallest hashes of its pairs of neighbouring words."),
-        Column("title", TEXT, "Title."),
+        TITLE,
         Column("title_key", HASH, "Hash of the title without the site's own name; 0 for none."),
         Column("own_name", FLAG, "Whether the text spells out the site's own name."),
         Column("starts_with_domain", FLAG, "Whether the text begins with the site's own name."),
         Column("domain_prefix", pa.uint32(), "Hash of the first letters of the site's name."),
-        Column("links", pa.int32(), "Links."),
+        LINKS,
         Column("query_links", pa.int32(), "Links that carry a query."),
-        Column("targets", _list(HASH), "Hashes of the hosts it links to most."),
-        Column("target_links", _list(pa.int32()), "Links to each of them."),
+        Column("targets", list_of(HASH), "Hashes of the hosts it links to most."),
+        Column("target_links", list_of(pa.int32()), "Links to each of them."),
         Column("redirect_target", HASH, "Hash of the host that the page only leads on to; 0 for none."),
-        Column("placeholder_kind", TEXT, "What kind of placeholder the page is; empty for none."),
+        PLACEHOLDER_KIND,
         MARKUP_FLAGS,
     ),
     in_parts=True,
 )
-_VERDICT = Column("verdict", TEXT, "parked, ok or unknown.")
-_REASON = Column("reason", TEXT, "Why.")
 SITES = Table(
     "sites/sites",
-    "One row per site and provider.",
+    "One row per site and provider, with the home page of the site.",
     (
-        Column("site", TEXT, "The site."),
-        Column("provider", TEXT, "Registered domain of its name servers; empty if they are not known."),
+        SITE,
+        PROVIDER,
         PAGE_ID,
-        Column("url", TEXT, "URL of the home page."),
-        Column("title", TEXT, "Title of the home page."),
-        Column("site_cluster_id", WHOLE, "Its cluster of sites; null for placeholders.", required=False),
-        Column("distance", REAL, "Distance to the medoid of the cluster.", required=False),
-        _VERDICT,
-        _REASON,
-        Column("placeholder_kind", TEXT, "What kind of placeholder the home page is; empty for none."),
-        Column("words", WHOLE, "Words of the visible text."),
-        Column("links", WHOLE, "Links."),
+        URL,
+        TITLE,
+        dataclasses.replace(SITE_CLUSTER_ID, required=False),
+        Column("distance", REAL, "Distance to the centre of the cluster.", required=False),
+        VERDICT,
+        REASON,
+        PLACEHOLDER_KIND,
+        WORDS,
+        LINKS,
         Column("style_verdict", TEXT, "What the size of its style cluster alone would say (the paper's rival)."),
     ),
 )
@@ -292,29 +279,34 @@ SITE_CLUSTERS = Table(
     "sites/clusters",
     "Clusters of home pages by structure, within a provider.",
     (
-        Column("site_cluster_id", WHOLE, "Stable id of the cluster."),
-        Column("provider", TEXT, "The provider."),
-        Column("sites", WHOLE, "Sites."),
-        Column("mean_distance", REAL, "Mean distance to the medoid."),
-        Column("radius", REAL, "Largest distance to the medoid."),
-        Column("same_text_share", REAL, "Share of the sites that show the same text."),
-        Column("own_words", REAL, "Words that only one site shows, on average.", required=False),
-        Column("prose", REAL, "Share of sites with running text.", required=False),
-        Column("same_title", REAL, "Share of sites with the same title.", required=False),
-        Column("shared_targets", REAL, "Share of sites that link to the same hosts.", required=False),
-        Column("own_name", REAL, "Share of sites whose text repeats their own name.", required=False),
+        SITE_CLUSTER_ID,
+        PROVIDER,
+        SITES_COUNT,
+        Column("mean_distance", REAL, "Mean distance to the centre."),
+        Column("radius", REAL, "Largest distance to the centre."),
+        Column("same_text_share", REAL, "Mean share of the other sites that show mostly the same text."),
+        Column("own_words", REAL, "Median number of words that a site shows alone.", required=False),
+        Column("prose", REAL, "Median number of words of running text.", required=False),
+        Column("same_title", REAL, "Mean share of the other sites that have the same title.", required=False),
+        Column(
+            "shared_targets",
+            REAL,
+            "Mean share of the links that lead where other sites lead; −1 if there are no links.",
+            required=False,
+        ),
+        Column("own_name_share", REAL, "Share of sites whose text repeats their own name.", required=False),
         Column("score", REAL, "Points of evidence."),
-        _VERDICT,
-        _REASON,
-        Column("centre_url", TEXT, "URL of the medoid."),
+        VERDICT,
+        REASON,
+        CENTRE_URL,
     ),
 )
 PROVIDERS = Table(
     "sites/providers",
     "One row per provider of name servers.",
     (
-        Column("provider", TEXT, "Registered domain of the name servers."),
-        Column("sites", WHOLE, "Sites."),
+        PROVIDER,
+        SITES_COUNT,
         Column("parked_sites", WHOLE, "Parked sites."),
         Column("ok_sites", WHOLE, "Sites that are fine."),
         Column("unknown_sites", WHOLE, "Sites without a verdict."),
@@ -323,8 +315,8 @@ PROVIDERS = Table(
         Column("parked_clusters", WHOLE, "Parked clusters."),
         Column("parked_share", REAL, "Share of parked sites."),
         Column("average_radius", REAL, "Average radius of the clusters (the paper's R̂)."),
-        _VERDICT,
-        _REASON,
+        VERDICT,
+        REASON,
         Column("nameservers", pa.list_(TEXT), "Name servers."),
         Column("calls_r", WHOLE, "Bounds R that were computed (the paper's table 1)."),
         Column("calls_f", WHOLE, "Bounds F that were computed."),
@@ -347,9 +339,9 @@ SITE_LABELS = Table(
     (
         PAGE_ID,
         Column("label", TEXT, "The label.", required=False),
-        Column("how", TEXT, "asked, identical or by group.", required=False),
-        Column("site", TEXT, "The site.", required=False),
-        Column("url", TEXT, "URL of the home page.", required=False),
+        Column("how", TEXT, "asked, identical or group.", required=False),
+        dataclasses.replace(SITE, required=False),
+        dataclasses.replace(URL, required=False),
     ),
 )
 

@@ -33,10 +33,19 @@ _SHUFFLED = {"style": group_style, "replica": group_replicas}
 
 
 class SparkEngine:
-    """Runs the stages in the executors of a Spark session."""
+    """Runs the stages in the executors of a Spark cluster. Needs pyspark and Java: `pip install 'samehand[spark]'`.
 
-    def __init__(self, session: "SparkSession") -> None:
-        self.session = session
+    Args:
+        session: A Spark session, or the master of one to start, such as "local[*]" or "spark://host:7077".
+
+    Raises:
+        SamehandError: pyspark or Java is missing, or Spark does not start.
+    """
+
+    def __init__(self, session: "SparkSession | str") -> None:
+        self.session = connect(session) if isinstance(session, str) else session
+        if not hasattr(self.session, "sparkContext"):
+            raise UsageError(f"session is {session!r}: give a Spark session, or its master, such as 'local[*]'.")
 
     def plan(self, inputs: Sequence[str], spool: Path, settings: Settings) -> Plan:
         """Finds what the inputs are and cuts it into units of work: paths as everywhere, or URIs of any file system."""

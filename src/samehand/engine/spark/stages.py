@@ -299,7 +299,7 @@ def write_table(common: Common, name: str, scratch: str, batches: Iterable[pa.Re
     for _ in batches:
         count = 0
         with folder.writer(table, settings) as writer:
-            for path in sorted(Path(scratch).glob("part-*.parquet"), key=lambda path: (len(path.name), path.name)):
+            for path in sorted(Path(scratch).glob("*.parquet"), key=lambda path: (len(path.name), path.name)):
                 for batch in pq.ParquetFile(path).iter_batches(CHUNK_ROWS):
                     for column in set(writer.schema.names) - set(batch.schema.names):
                         batch = batch.append_column(column, pa.array(count + 1 + np.arange(len(batch))))

@@ -1,19 +1,20 @@
-"""The attributes of a tag: past them to its end, noting the few that matter.
+"""The attributes of a tag, up to its end: the values of a few are kept.
 
-Names and values are delimited as the tokenizer of the HTML standard does it, so that a `>` in a quoted value does
-not end the tag, and one in an unquoted value does. Values are noted as they stand in the source, references and all.
+Names and values are delimited as the tokenizer of the HTML standard does it: a `>` in a quoted value does not end the
+tag, but one in an unquoted value does. Values are spans of the source; their references are not decoded.
 """
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.html.blocks import BLOCK, at_most_bits, equal_bits, find_byte, first_bit, first_word
+from samehand.kernels.bits import first_bit
+from samehand.kernels.html.blocks import BLOCK, at_most_bits, equal_bits, find_byte, first_word
 
 HREF, REL, ALT, TITLE = 1, 2, 4, 8
-"""Which attributes a tag had, as bits; the value of each is noted once, as that of the first of its name."""
+"""Attributes of a tag, as bits. If a name occurs twice, the first one counts."""
 UNFINISHED, TOO_MANY, TOO_LONG = 16, 32, 64
-"""Why a tag did not come to its end: the page ended, or a limit was hit."""
+"""Why a tag has no end: the page ended, or a limit was hit."""
 NOFOLLOW, UGC, SPONSORED = 1, 2, 4
 """Words of a rel attribute."""
 
@@ -49,7 +50,7 @@ def byte_classes() -> NDArray[np.uint8]:
 def name_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8], kind: int
 ) -> np.uint64:
-    """The first place of a byte of class `kind`, which is NAME_END or ATTRIBUTE_END."""
+    """The first position of a byte of class `kind`, which is NAME_END or ATTRIBUTE_END."""
     while position < stop:
         bits = at_most_bits(source, position, _BLANK) | equal_bits(source, position, _SLASH)
         bits |= equal_bits(source, position, _GREATER) | equal_bits(source, position, _EQUALS)
@@ -59,7 +60,7 @@ def name_end(
         position += first_bit(bits)
         if position < stop and classes[source[position]] & kind:
             return position
-        position += _ONE  # a control character, or = where it ends nothing
+        position += _ONE  # a control character, or a = that ends nothing
     return stop
 
 
@@ -74,7 +75,7 @@ def read_attributes(
     classes: NDArray[np.uint8],
     spans: NDArray[np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """From a tag's name to after its `>`: the position there and which of `wanted` were seen, or why there is no end.
+    """Reads from a tag's name to its `>`: the position after it and which of `wanted` were seen, or why it has no end.
 
     The value of the attribute with bit i begins at spans[2 i] and has spans[2 i + 1] bytes.
     """
@@ -108,7 +109,7 @@ def read_attributes(
 
 @nb.njit(cache=True, nogil=True)
 def _wanted_place(word: np.uint64, length: np.uint64) -> np.uint64:
-    """Which bit a name has, one that nobody wants if it has none."""
+    """The position of a name's bit; one that is never wanted for any other name."""
     if word == _HREF_NAME and length == np.uint64(4):
         return np.uint64(0)
     if word == _REL_NAME and length == np.uint64(3):
@@ -124,7 +125,7 @@ def _wanted_place(word: np.uint64, length: np.uint64) -> np.uint64:
 def _read_value(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """From after an attribute's name: the position after its value, where the value begins, and its length."""
+    """The position after the value of an attribute, the start of the value, and its length."""
     position = _skip_spaces(source, position, stop, classes)
     if position >= stop or source[position] != _EQUALS:
         return position, position, _ZERO
@@ -160,7 +161,7 @@ def _unquoted_end(
 
 @nb.njit(cache=True, nogil=True)
 def rel_words(text: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]) -> np.uint64:
-    """Which of the words that disown a link are in a decoded rel value."""
+    """Which of nofollow, ugc and sponsored are in a decoded rel value."""
     words = _ZERO
     while position < stop:
         start = _skip_spaces(text, position, stop, classes)

@@ -1,12 +1,10 @@
 """Blocks of 32 bytes at once, for kernels that look for the next byte of some kind.
 
-Such a byte is often near but never where it was last time: a loop that looks byte by byte ends on a branch that the
-processor mispredicts. A block is compared in two instructions and the place of the first hit is computed. LLVM makes
-them for whatever vectors the machine has; that bytes go from low to high is true wherever numba runs.
+Such a byte is often near, but at a different distance each time, so a loop over single bytes ends with a mispredicted
+branch. A block is compared in two instructions, and the position of the first hit is computed. LLVM uses the vectors
+that the machine has. Bytes are in little-endian order wherever Numba runs.
 
-`pointer` lends an array's memory without its reference count, which numba would raise and lower, atomically, in every
-small function that is handed an array. It is only good while the array lives: take it from an argument. Nothing
-checks where it points, so whoever reads or writes blocks makes room for BLOCK bytes more.
+`source` and `target` are pointers (see pointers.py), and no index is checked: arrays need room for BLOCK more bytes.
 """
 
 from typing import Any
@@ -17,9 +15,11 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import first_bit
+
 BLOCK = 32
 
-# What follows is written for the compiler, whose types say nothing to whoever calls the compiled function.
+# Intrinsics run in the compiler: their arguments are types, not values.
 _intrinsic: Any = extending.intrinsic
 _types: Any = nb.types
 
@@ -32,16 +32,6 @@ _TOPS = np.uint64(0x8080808080808080)
 _FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)
 _AFTER_Z = np.uint64(0x2525252525252525)
 _ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
-
-
-@_intrinsic
-def pointer(_typing: Any, array: Any) -> Any:
-    """The memory of a contiguous array, to be indexed like the array."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
-
-    return _types.CPointer(array.dtype)(array), generate
 
 
 @_intrinsic
@@ -94,22 +84,12 @@ def copy_block(_typing: Any, source: Any, _position: Any, target: Any, _length: 
 
 @_intrinsic
 def word_at(_typing: Any, source: Any, _position: Any) -> Any:
-    """The eight bytes at `position`, the first one lowest."""
+    """The eight bytes at `position`, the first one in the lowest bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return _load(builder, arguments[0], arguments[1], _WORD)
 
     return _types.uint64(source, _types.uint64), generate
-
-
-@_intrinsic
-def first_bit(_typing: Any, _bits: Any) -> Any:
-    """The place of the lowest bit that is set; 64 if none is."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return _types.uint64(_types.uint64), generate
 
 
 @nb.njit(cache=True, nogil=True)
@@ -122,7 +102,7 @@ def lower_word(word: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True)
 def first_word(source: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
-    """The first eight bytes of a name in lower case, the first one lowest, zeros after its end."""
+    """The first eight bytes of a name in lower case, the first one in the lowest bits, zeros after its end."""
     word: np.uint64 = lower_word(word_at(source, start))
     if length < _EIGHT:
         word &= (_ONE << (length * _EIGHT)) - _ONE
@@ -131,7 +111,7 @@ def first_word(source: NDArray[np.uint8], start: np.uint64, length: np.uint64) -
 
 @nb.njit(cache=True, nogil=True)
 def find_byte(source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, byte: np.uint8) -> np.uint64:
-    """The first place of `byte` from `position` on, `stop` if there is none before."""
+    """The first position of `byte` from `position` on; `stop` if there is none before it."""
     while position < stop:
         bits = equal_bits(source, position, byte)
         if bits:

@@ -1,7 +1,7 @@
 """Character references to UTF-8, as browsers read them: `&amp;`, `&eacute` without its semicolon, `&#8364;`, `&#x80;`.
 
-All names that browsers know are in a hash table with linear probing. None is longer than LONGEST and those that need
-no semicolon have at most LONGEST_BARE letters, so that the work for one `&` is bounded whatever follows it.
+All names that browsers know are in a hash table with linear probing. No name is longer than LONGEST, and names that
+need no semicolon have at most LONGEST_BARE letters: so the work for one `&` is bounded.
 """
 
 import html.entities
@@ -11,32 +11,29 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN
+from samehand.kernels.utf8 import put_character
+
 LONGEST = 31
 LONGEST_BARE = 6
 
 _SLOT_BITS = 13
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
 _LAST_SLOT = np.uint64((1 << _SLOT_BITS) - 1)
-_SEED = 0xCBF29CE484222325
-_PRIME = 0x00000100000001B3
-_FIRST_HASH = np.uint64(_SEED)
-_HASH_STEP = np.uint64(_PRIME)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_ZERO, _ONE, _TWO, _THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 _OUT_OF_RANGE = np.uint64(0x110000)
-_REPLACEMENT = np.uint64(0xFFFD)
 
 _NUL, _NEWLINE, _RETURN = np.uint8(0), np.uint8(10), np.uint8(13)
 _HASH_SIGN, _AMPERSAND, _SEMICOLON, _EQUALS, _LETTER_X = (np.uint8(byte) for byte in b"#&;=x")
 
 _DIGIT, _HEX_LETTER, _LETTER = 1, 2, 4
 
-# A row: length of the name, whether it needs no semicolon, length of the value, the value, the name.
-_NAME_LENGTH, _BARE, _VALUE_LENGTH, _VALUE, _NAME, _ROW_BYTES = 0, 1, 2, 3, 9, 40
+# A row: the length of the name, whether it needs no semicolon, the length of the value, the value, the name.
+_BARE, _VALUE_LENGTH, _VALUE, _NAME, _ROW_BYTES = 1, 2, 3, 9, 40
 
 
 class References(NamedTuple):
-    """What the kernels look up of character references: a hash table of rows, what 0x80 to 0x9F mean, byte kinds."""
+    """Lookup tables of character references: a hash table of rows, the meaning of 0x80 to 0x9F, and kinds of bytes."""
 
     slots: NDArray[np.uint16]
     rows: NDArray[np.uint8]
@@ -66,16 +63,16 @@ def reference_tables() -> References:
 
 
 def _controls() -> NDArray[np.uint16]:
-    """The characters that 0x80 to 0x9F were on the systems that wrote them: windows-1252, where it has one."""
+    """The characters that 0x80 to 0x9F stand for: those of windows-1252, where it has one."""
     characters = (bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(0x80, 0xA0))
     return np.array([ord(character) for character in characters], np.uint16)
 
 
 def _slot_of(name: str) -> int:
-    hashed = _SEED
+    hashed = int(FNV_BASIS)
     for byte in name.encode():
-        hashed = (hashed ^ byte) * _PRIME & 0xFFFFFFFFFFFFFFFF
-    return (hashed * int(_SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
+        hashed = (hashed ^ byte) * int(FNV_PRIME) & 0xFFFFFFFFFFFFFFFF
+    return (hashed * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -88,10 +85,10 @@ def decode_reference(
     out: NDArray[np.uint8],
     length: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Decodes what begins with the `&` at `position` to out[length:]; the next position and length.
+    """Decodes the reference that the `&` at `position` begins to out[length:]; returns the next position and length.
 
-    An `&` that begins nothing stands for itself. In an attribute, a name without semicolon does so too when a letter,
-    digit or `=` follows: `?a=1&copy=2` is an address, not a sign.
+    An `&` that begins no reference stands for itself. In an attribute, a name without semicolon is no reference if a
+    letter, digit or `=` follows: `?a=1&copy=2` is an address.
     """
     first = position + _ONE
     if first < stop and source[first] == _HASH_SIGN:
@@ -120,7 +117,7 @@ def _joins_on(byte: np.uint8, tables: References) -> bool:
 def _find_bare(
     source: NDArray[np.uint8], start: np.uint64, stop: np.uint64, tables: References
 ) -> tuple[np.uint64, np.uint64]:
-    """The end and the row of the longest name that starts here and needs no semicolon; row 0 if there is none."""
+    """The end and the row of the longest name at `start` that needs no semicolon; row 0 if there is none."""
     name_stop = min(stop, start + np.uint64(LONGEST_BARE))
     while name_stop > start:
         row = _find(source, start, name_stop, tables)
@@ -132,12 +129,12 @@ def _find_bare(
 
 @nb.njit(cache=True, nogil=True)
 def _find(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64, tables: References) -> np.uint64:
-    """Where the row of the name source[start:stop] begins, 0 if it is no name."""
-    hashed = _FIRST_HASH
+    """The start of the row of the name source[start:stop]; 0 if it is no name."""
+    hashed = FNV_BASIS
     size = stop - start
     for position in range(start, stop):
-        hashed = (hashed ^ np.uint64(source[position])) * _HASH_STEP
-    slot = (hashed * _SPREAD) >> _SLOT_SHIFT
+        hashed = (hashed ^ np.uint64(source[position])) * FNV_PRIME
+    slot = (hashed * GOLDEN) >> _SLOT_SHIFT
     while tables.slots[slot]:
         row = np.uint64(tables.slots[slot]) * np.uint64(_ROW_BYTES)
         if tables.rows[row] == size:
@@ -167,7 +164,7 @@ def _decode_number(
     out: NDArray[np.uint8],
     length: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """A reference by number, decimal or hexadecimal; `&#` without digits stands for itself."""
+    """Decodes a reference by number, decimal or hexadecimal; `&#` without digits stands for itself."""
     first = position + _TWO
     base, wanted = np.uint64(10), np.uint8(_DIGIT)
     if first < stop and (source[first] | np.uint8(32)) == _LETTER_X:
@@ -177,7 +174,7 @@ def _decode_number(
     value = _ZERO
     while after < stop and tables.kinds[source[after]] & wanted:
         byte = np.uint64(source[after])
-        # The low four bits of a digit are its value, those of a letter are its value less nine.
+        # The low four bits of a digit are its value; those of a letter are its value minus nine.
         value = value * base + (byte & np.uint64(15)) + np.uint64(9) * (byte >> np.uint64(6))
         value = min(value, _OUT_OF_RANGE)
         after += _ONE
@@ -192,27 +189,10 @@ def _decode_number(
 
 
 @nb.njit(cache=True, nogil=True)
-def put_character(value: np.uint64, out: NDArray[np.uint8], length: np.uint64) -> np.uint64:
-    """Writes a code point as UTF-8, U+FFFD for one that no text may hold; the new length."""
-    if value == _ZERO or value >= _OUT_OF_RANGE or np.uint64(0xD800) <= value <= np.uint64(0xDFFF):
-        value = _REPLACEMENT
-    if value < np.uint64(0x80):
-        out[length] = np.uint8(value)
-        return length + _ONE
-    more = _ONE + np.uint64(value >= np.uint64(0x800)) + np.uint64(value >= np.uint64(0x10000))
-    lead = (np.uint64(0xF0) << (_THREE - more)) & np.uint64(0xFF)  # 110, 1110 or 11110 in the high bits
-    out[length] = np.uint8(lead | (value >> (np.uint64(6) * more)))
-    for place in range(_ONE, more + _ONE):
-        bits = (value >> (np.uint64(6) * (more - place))) & np.uint64(0x3F)
-        out[length + place] = np.uint8(np.uint64(0x80) | bits)
-    return length + more + _ONE
-
-
-@nb.njit(cache=True, nogil=True)
 def put_line_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, out: NDArray[np.uint8], length: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Writes the carriage return at `position`, alone or before a line feed, as line feed; next position and length."""
+    """Writes a line feed for the carriage return at `position`, and the line feed after it if there is one."""
     out[length] = _NEWLINE
     position += _ONE
     if position < stop and source[position] == _NEWLINE:
@@ -231,7 +211,7 @@ def copy_span(
     out: NDArray[np.uint8],
     length: np.uint64,
 ) -> np.uint64:
-    """Writes raw text or an attribute's value to out[length:]; the new length. NUL becomes U+FFFD."""
+    """Writes raw text or an attribute's value to out[length:]; returns the new length. NUL becomes U+FFFD."""
     while position < stop:
         byte = source[position]
         if byte == _AMPERSAND and with_references:

@@ -1,40 +1,35 @@
-"""Hosts of links: from the raw values of href attributes to one 64-bit number for each host.
+"""Hosts of links: the raw values of href attributes to a 64-bit hash of each host.
 
-Numbers instead of names: whether two pages point at the same host is all that is ever asked. Relative links have none.
+Hashes are enough to tell whether two pages link to the same host. Relative links have no host.
 """
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-_OFFSET = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-_MIX = np.uint64(0xFF51AFD7ED558CCD)
+from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
 
 
 @nb.njit(cache=True, nogil=True)
 def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    """FNV-1a of the lower-cased host at `start`, which ends at a slash, colon, question mark, number sign or blank."""
-    state = _OFFSET
+    """FNV-1a of the lower-cased host at `start`. A slash, colon, question mark, number sign or blank ends it."""
+    state = FNV_BASIS
     for position in range(start, end):
         byte = data[position]
         if byte in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) or byte <= 0x20:
             break
-        if byte == 0x40:  # what stood before an @ was no host
-            state = _OFFSET
+        if byte == 0x40:  # what is before an @ is no host
+            state = FNV_BASIS
             continue
         if 0x41 <= byte <= 0x5A:
             byte += np.uint8(0x20)
-        state = (state ^ np.uint64(byte)) * _PRIME
-    if state == _OFFSET:
-        return np.uint64(0)
-    state = (state ^ (state >> np.uint64(32))) * _MIX
-    return state ^ (state >> np.uint64(29))
+        state = (state ^ np.uint64(byte)) * FNV_PRIME
+    return np.uint64(0) if state == FNV_BASIS else finish(state)
 
 
 @nb.njit(cache=True, nogil=True)
 def _host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
-    """Where the host of an absolute address begins (http://, https:// or //); -1 where there is none."""
+    """The position of the host in an absolute address (http://, https:// or //); -1 if there is none."""
     while start < end and data[start] <= 0x20:
         start += 1
     at = start
@@ -57,7 +52,7 @@ def link_hosts(
     link_starts: NDArray[np.int64],
     link_lengths: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
-    """The host of each link, 0 for relative ones. Links of page i are those from link_offsets[i] on."""
+    """The hash of each link's host, 0 for relative links. The links of page i begin at link_offsets[i]."""
     hosts = np.zeros(link_starts.size, np.uint64)
     for page in range(page_starts.size):
         for link in range(link_offsets[page], link_offsets[page + 1]):
@@ -71,7 +66,7 @@ def link_hosts(
 
 @nb.njit(cache=True, nogil=True)
 def hash_hosts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The same number for host names that lie end to end."""
+    """The same hash for host names that lie end to end."""
     hosts = np.zeros(offsets.size - 1, np.uint64)
     for host in range(offsets.size - 1):
         hosts[host] = _hash_host(data, offsets[host], offsets[host + 1])

@@ -1,10 +1,10 @@
-"""HTML bytes to tags, text, titles and links: one pass, as the tokenizer of the HTML standard reads them.
+"""HTML bytes to tags, text, titles and links in one pass, as the tokenizer of the HTML standard reads them.
 
-Pages lie end to end: page i is source[offsets[i]:offsets[i+1]]; places in it are counted from its start. Every
-function goes forward only, and how far they looked adds up in `rows[i, STEPS]`. Below `parse_pages` arrays are
-pointers (see blocks.py): what a page can make us write is bounded by its size, so the caller makes room once.
+Pages lie end to end: page i is source[offsets[i]:offsets[i+1]], and positions in it are counted from its start. Every
+function moves forward only; `rows[i, STEPS]` adds up how far they looked. Below `parse_pages` arrays are pointers (see
+pointers.py). The size of a page bounds what it can make us write, so the caller makes room once.
 
-What runs for every tag is inlined: handing a `_Page` on costs as much as reading a tag.
+Functions that run for every tag are inlined: to pass a `_Page` on costs as much as to read a tag.
 """
 
 from typing import NamedTuple
@@ -13,32 +13,34 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import first_bit
 from samehand.kernels.html import attributes, tagnames
 from samehand.kernels.html.attributes import name_end, read_attributes, rel_words
-from samehand.kernels.html.blocks import BLOCK, copy_block, equal_bits, find_byte, first_bit, pointer
+from samehand.kernels.html.blocks import BLOCK, copy_block, equal_bits, find_byte
 from samehand.kernels.html.entities import References, copy_span, decode_reference, put_line_end
 from samehand.kernels.html.rawtext import comment_end, raw_end, script_end
 from samehand.kernels.html.tagnames import Names, packed_source, tag_number
+from samehand.kernels.pointers import lend, pointer
 
 TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = 1, 2, 4
-"""Bits of a page's flags: which limit ended its pass."""
+"""Bits of a page's flags: the limit that ended its pass."""
 INERT = 8
-"""Bit of a link's flags, beside those of its rel words: it stands in a template."""
+"""Bit of a link's flags, beside those of its rel words: the link is in a template."""
 ATTRIBUTE_TEXTS, PLACES = 1, 2
-"""Bits of `wishes`: the texts of alt and title attributes; where the name of each tag begins."""
+"""Bits of `wishes`: the texts of alt and title attributes; the position of each tag's name."""
 EXPANSION = 3
-"""Text grows by this factor at most: where a NUL becomes U+FFFD."""
+"""Text grows by this factor at most: a NUL becomes U+FFFD."""
 SHORTEST_TAG, SHORTEST_LINK = 3, 8
 """Bytes of `<a>` and of `<a href>`."""
 LINK_NUMBERS = 3
 """Start, length and flags of a link."""
 
-# Columns of `rows`. The first four say how far the outputs are filled, the others are about one page.
+# Columns of `rows`. The first four say how far the outputs are filled. The others describe one page.
 TAGS, TEXT, TITLES, LINKS, FLAGS, STEPS, BASE_START, BASE_LENGTH, _TOKENS, _TEMPLATES, _TEXT_START, _TITLED = range(12)
 FILLED, COLUMNS = 4, 12
 NO_BASE = np.uint64(0xFFFFFFFFFFFFFFFF)
 
-# Where read_attributes leaves the start and, one further, the length of a value.
+# Where read_attributes puts the start of a value; the length is next to it.
 _HREF_AT, _REL_AT, _ALT_AT, _TITLE_AT, _SPANS = 0, 2, 4, 6, 8
 
 _ZERO, _ONE, _TWO, _THREE = (np.uint64(number) for number in range(4))
@@ -49,7 +51,7 @@ _BREAK, _LINK, _BASE, _TEMPLATE, _RAW, _VISIBLE, _REFERENCES, _PLAIN, _SCRIPT = 
 
 
 class Tables(NamedTuple):
-    """What the pass looks up."""
+    """Lookup tables."""
 
     classes: NDArray[np.uint8]
     names: Names
@@ -57,7 +59,7 @@ class Tables(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Where the pass over a page ends early, flagged."""
+    """Limits at which the pass over a page ends, with a flag."""
 
     tokens: np.uint64
     attributes: np.uint64
@@ -65,7 +67,7 @@ class Limits(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the pass writes. Room for n bytes of pages: n ÷ SHORTEST_TAG + 1 tags and, if wished for, places;
+    """What the pass writes. n bytes of pages need room for n ÷ SHORTEST_TAG + 1 tags and, if wished for, places;
     EXPANSION × n + BLOCK bytes of text and of titles; n ÷ SHORTEST_LINK + 1 links of LINK_NUMBERS each."""
 
     tags: NDArray[np.uint16]
@@ -76,7 +78,7 @@ class Found(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """The page at hand: its bytes up to `stop`, its row as `state`, and all of the above; all arrays are pointers."""
+    """The current page: its bytes up to `stop`, its row as `state`, and all of the above. All arrays are pointers."""
 
     source: NDArray[np.uint8]
     stop: np.uint64
@@ -104,7 +106,7 @@ def parse_pages(
     found: Found,
     rows: NDArray[np.uint64],
 ) -> None:
-    """Fills `found`, and a row of `rows` for each page. `source` goes on for BLOCK bytes after the last page."""
+    """Fills `found`, and a row of `rows` for each page. `source` has BLOCK more bytes after the last page."""
     spans = np.zeros(_SPANS, np.uint64)
     for number in range(np.uint64(offsets.size - 1)):
         row = rows[number]
@@ -127,20 +129,21 @@ def _parse_page(
     row: NDArray[np.uint64],
     spans: NDArray[np.uint64],
 ) -> None:
-    """Arrays to pointers; the caller keeps the arrays alive."""
+    """Turns arrays into pointers; the caller keeps the arrays alive."""
+    lent = lend(found)
     page = _Page(
         pointer(content),
         np.uint64(content.size),
         wishes,
         limits,
         pointer(tables.classes),
-        _lend_names(tables.names),
-        _lend_references(tables.references),
-        pointer(found.tags),
-        pointer(found.places),
-        pointer(found.text),
-        pointer(found.titles),
-        pointer(found.links),
+        lend(tables.names),
+        lend(tables.references),
+        lent.tags,
+        lent.places,
+        lent.text,
+        lent.titles,
+        lent.links,
         pointer(row),
         pointer(spans),
     )
@@ -148,24 +151,8 @@ def _parse_page(
 
 
 @nb.njit(cache=True, nogil=True)
-def _lend_names(names: Names) -> Names:
-    return Names(
-        pointer(names.slots),
-        pointer(names.keys),
-        pointer(names.lengths),
-        pointer(names.spellings),
-        pointer(names.roles),
-    )
-
-
-@nb.njit(cache=True, nogil=True)
-def _lend_references(tables: References) -> References:
-    return References(pointer(tables.slots), pointer(tables.rows), pointer(tables.controls), pointer(tables.kinds))
-
-
-@nb.njit(cache=True, nogil=True)
 def _read_page(page: _Page) -> None:
-    """Text and markup by turns, from a page's first byte to its last or to a limit."""
+    """Reads text and markup by turns, from a page's first byte to its last or to a limit."""
     position = _mark_bytes(page)
     while position < page.stop and not page.state[FLAGS]:
         start = position
@@ -177,7 +164,7 @@ def _read_page(page: _Page) -> None:
 
 @nb.njit(cache=True, nogil=True)
 def _mark_bytes(page: _Page) -> np.uint64:
-    """Bytes of a byte order mark at the start, which is no text."""
+    """Bytes of the byte order mark at the start of a page, which is no text."""
     first, second, third = page.source[0], page.source[1], page.source[2]
     is_mark = page.stop >= _THREE and first == 0xEF and second == 0xBB and third == 0xBF
     return _THREE if is_mark else _ZERO
@@ -185,7 +172,7 @@ def _mark_bytes(page: _Page) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _copy_data(page: _Page, position: np.uint64) -> np.uint64:
-    """Writes text up to the next markup and returns the position of that. A NUL is dropped: browsers show none."""
+    """Writes text up to the next markup, and returns the position of that. NULs are dropped, as browsers do."""
     source, text, stop = page.source, page.text, page.stop
     length = page.state[TEXT]
     while position < stop:
@@ -217,7 +204,7 @@ def _copy_data(page: _Page, position: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _opens_markup(page: _Page, after: np.uint64) -> bool:
-    """Whether a `<` before `after` is more than a sign; in `</` at the very end it is not."""
+    """Whether the `<` before `after` opens markup. A `</` at the very end of a page does not."""
     if after >= page.stop or not page.classes[page.source[after]] & attributes.OPENS:
         return False
     return bool(page.source[after] != _SLASH or after + _ONE < page.stop)
@@ -225,7 +212,7 @@ def _opens_markup(page: _Page, after: np.uint64) -> bool:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _read_markup(page: _Page, position: np.uint64) -> np.uint64:
-    """From a `<` to after the tag, comment or the like that it opens, and after the raw text of such a tag."""
+    """Reads the tag, comment or declaration that a `<` opens, and its raw text; returns the position after it."""
     source, stop = page.source, page.stop
     if page.state[_TOKENS] >= page.limits.tokens:
         page.state[FLAGS] |= np.uint64(TOKENS_CAPPED)
@@ -248,7 +235,7 @@ def _read_markup(page: _Page, position: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _read_tag(page: _Page, start: np.uint64, end: np.uint64) -> np.uint64:
-    """A tag from its name on. One that is cut off by the end of the page is none."""
+    """Reads a tag from its name on. A tag that the end of the page cuts off does not count."""
     name_stop = name_end(page.source, start, page.stop, page.classes, attributes.NAME_END)
     packed = packed_source(page.source, start, name_stop - start)
     number = tag_number(packed, page.source, start, name_stop - start, page.names)
@@ -282,7 +269,7 @@ def _read_tag(page: _Page, start: np.uint64, end: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _wanted(page: _Page, role: np.uint16) -> np.uint64:
-    """The attributes that matter in a start tag."""
+    """The attributes of a start tag that are read."""
     wanted = _ZERO
     if role & (_LINK | _BASE):
         wanted = np.uint64(attributes.HREF | attributes.REL)
@@ -293,7 +280,7 @@ def _wanted(page: _Page, role: np.uint16) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _flag(seen: np.uint64) -> np.uint64:
-    """The limit that a tag broke, if it was that which ended it."""
+    """The flag of the limit that ended a tag, if one did."""
     if seen == np.uint64(attributes.TOO_MANY):
         return np.uint64(ATTRIBUTES_CAPPED)
     return np.uint64(VALUE_CAPPED) if seen == np.uint64(attributes.TOO_LONG) else _ZERO
@@ -301,7 +288,7 @@ def _flag(seen: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _break_line(page: _Page) -> None:
-    """Ends the line of text, unless none was begun."""
+    """Ends the line of text, unless it is empty."""
     length = page.state[TEXT]
     is_begun = length > page.state[_TEXT_START] and page.text[length - _ONE] != _NEWLINE
     if is_begun and not page.state[_TEMPLATES]:
@@ -313,7 +300,7 @@ def _break_line(page: _Page) -> None:
 def _follow_up(
     page: _Page, position: np.uint64, role: np.uint16, seen: np.uint64, name: np.uint64, name_length: np.uint64
 ) -> np.uint64:
-    """What a start tag brings with it: links, texts, templates, raw text. The position after that."""
+    """Handles the links, texts, template and raw text of a start tag; returns the position after them."""
     if seen & np.uint64(attributes.HREF):
         if role & _LINK:
             _put_link(page, (seen & np.uint64(attributes.REL)) != _ZERO)
@@ -330,7 +317,7 @@ def _follow_up(
 
 @nb.njit(cache=True, nogil=True)
 def _put_link(page: _Page, has_rel: bool) -> None:
-    """Notes a link. Its rel value is decoded behind the end of the text, where nobody looks."""
+    """Writes a link. Its rel value is decoded into the unused room behind the text."""
     flags = np.uint64(INERT) if page.state[_TEMPLATES] else _ZERO
     if has_rel:
         start, size = page.spans[_REL_AT], page.spans[_REL_AT + 1]
@@ -358,7 +345,7 @@ def _put_line(page: _Page, start: np.uint64, size: np.uint64) -> None:
 
 @nb.njit(cache=True, nogil=True)
 def _read_raw(page: _Page, position: np.uint64, role: np.uint16, name: np.uint64, name_length: np.uint64) -> np.uint64:
-    """From after the start tag of an element without tags inside to its end tag, or to the end of the page."""
+    """Reads the raw text behind a start tag; returns the position of the end tag or of the page's end."""
     source, state = page.source, page.state
     end = page.stop
     if role & _SCRIPT:
@@ -380,7 +367,7 @@ def _read_raw(page: _Page, position: np.uint64, role: np.uint16, name: np.uint64
 
 @nb.njit(cache=True, nogil=True)
 def decode_value(value: NDArray[np.uint8], references: References) -> NDArray[np.uint8]:
-    """An attribute's value as it is meant: references decoded, line ends and NULs as in text."""
+    """An attribute's value with references decoded, and line ends and NULs as in text."""
     text = np.empty(EXPANSION * value.size + 1, np.uint8)
-    stop, tables = np.uint64(value.size), _lend_references(references)
+    stop, tables = np.uint64(value.size), lend(references)
     return text[: copy_span(pointer(value), _ZERO, stop, True, True, tables, pointer(text), _ZERO)].copy()

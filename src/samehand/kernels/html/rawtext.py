@@ -1,6 +1,6 @@
-"""Where comments, scripts and other raw text end, by the odd rules of the HTML standard.
+"""Where comments, scripts and other raw text end, by the rules of the HTML standard.
 
-All of them look forward once: what a page leaves open reaches to its end, where its pass ends too.
+All functions look forward once. An element that is never closed reaches to the end of the page.
 """
 
 import numba as nb
@@ -15,7 +15,7 @@ _BANG, _DASH, _SLASH, _LESS, _GREATER = (np.uint8(byte) for byte in b"!-/<>")
 _SCRIPT = np.uint64(int.from_bytes(b"script", "little"))
 _SCRIPT_BYTES = np.uint64(6)
 
-# How a script is escaped: not, by <!--, by <!-- <script>.
+# The states of a script: not escaped, escaped by <!--, escaped twice by <!-- <script>.
 _OPEN, _ESCAPED, _TWICE = 0, 1, 2
 
 
@@ -23,7 +23,7 @@ _OPEN, _ESCAPED, _TWICE = 0, 1, 2
 def comment_end(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> np.uint64:
     """The position after a comment whose text begins at `start`.
 
-    Its end is `-->` or `--!>`, or `>` or `->` right after its `<!--`.
+    It ends at `-->` or `--!>`, or at a `>` or `->` right after its `<!--`.
     """
     position = find_byte(source, start, stop, _GREATER)
     while position < stop:
@@ -48,24 +48,14 @@ def raw_end(
     length: np.uint64,
     classes: NDArray[np.uint8],
 ) -> np.uint64:
-    """Where the end tag of a raw text element begins. No such element has a name of more than nine bytes."""
+    """The position of the end tag of a raw text element. The names of such elements have at most nine bytes."""
     position = find_byte(source, position, stop, _LESS)
-    while position < stop and not _is_end_tag(source, position, stop, name, length, classes):
+    while position < stop:
+        is_end = source[position + _ONE] == _SLASH
+        if is_end and _is_named(source, position + _TWO, stop, name, length, classes):
+            break
         position = find_byte(source, position + _ONE, stop, _LESS)
     return position
-
-
-@nb.njit(cache=True, nogil=True)
-def _is_end_tag(
-    source: NDArray[np.uint8],
-    position: np.uint64,
-    stop: np.uint64,
-    name: np.uint64,
-    length: np.uint64,
-    classes: NDArray[np.uint8],
-) -> bool:
-    is_end = bool(source[position + _ONE] == _SLASH)
-    return is_end and _is_named(source, position + _TWO, stop, name, length, classes)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -87,9 +77,10 @@ def _is_named(
 def script_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> np.uint64:
-    """Where the end tag of a script begins.
+    """The position of the end tag of a script.
 
-    After `<!--`, `<script` escapes a second time, and then `</script>` only takes that back; `-->` takes back both.
+    `<!--` escapes the script, and `<script` after it escapes a second time. Then `</script>` only undoes the second
+    escape, and `-->` undoes both.
     """
     escape = _OPEN
     dashes = _ZERO
@@ -97,7 +88,8 @@ def script_end(
         byte = source[position]
         if byte == _LESS:
             dashes = _ZERO
-            if _is_end_tag(source, position, stop, _SCRIPT, _SCRIPT_BYTES, classes):
+            is_end = source[position + _ONE] == _SLASH
+            if is_end and _is_named(source, position + _TWO, stop, _SCRIPT, _SCRIPT_BYTES, classes):
                 if escape != _TWICE:
                     return position
                 escape = _ESCAPED

@@ -1,8 +1,8 @@
-"""Tag names to numbers: 16 bits a tag, the same on every machine and in every run.
+"""Tag names to numbers of 16 bits, the same on every machine and in every run.
 
-Names of the HTML standard, of its past, of SVG and of MathML have fixed numbers below UNKNOWN. Any other name has
-its length, at most LONGEST, in the bits from UNKNOWN up and a hash in the bits below: two such names of one length
-share a number in 1 case of 1,024, and the length of a name can always be read from its number. END marks end tags.
+Names of the HTML standard, of its past, of SVG and of MathML have fixed numbers below UNKNOWN. The number of any other
+name has the name's length, at most LONGEST, in the bits from UNKNOWN up, and a hash in the bits below. Two such names
+of the same length share a number in 1 case of 1,024. END marks end tags.
 """
 
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html.blocks import first_word
 
 END = 0x8000
@@ -20,8 +21,8 @@ LONGEST = 31
 
 ALL_ROLES = tuple(1 << place for place in range(9))
 BREAK, LINK, BASE, TEMPLATE, RAW, VISIBLE, REFERENCES, PLAIN, SCRIPT = ALL_ROLES
-"""What a tag does (`Names.roles`): its text begins a line; it has links; it is `<base>`; it hides what it holds; it
-holds text without tags; such text can be seen; has character references; never ends; ends by the rules of scripts."""
+"""What an element does (`Names.roles`): it begins a line; it is a link; it is `<base>`; it hides its content; it has
+raw text, which is visible, has character references, never ends, or ends by the rules of scripts."""
 
 # Numbers are places in this list: only ever append.
 _SPELLINGS = (
@@ -51,7 +52,7 @@ _SPELLINGS = (
     " semantics"
 )
 NAMES = ("", *_SPELLINGS.split())
-"""The name of each number below UNKNOWN; 0 is nobody's."""
+"""The name of each number below UNKNOWN; 0 is not used."""
 
 _BREAKING = (
     "address article aside blockquote body br button caption center dd details dialog dir div dl dt fieldset figcaption"
@@ -73,14 +74,13 @@ _ROLES = {
 _SLOT_BITS = 10
 _SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
 _LAST_SLOT = np.uint64((1 << _SLOT_BITS) - 1)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _SPELLING_BYTES = 32
 _WIDTH = np.uint64(_SPELLING_BYTES)
 _ONE, _EIGHT = np.uint64(1), np.uint64(8)
 
 
 class Names(NamedTuple):
-    """What the kernels look up of tag names: a hash table with linear probing, and rows by number."""
+    """Lookup tables of tag names: a hash table with linear probing, and arrays by number."""
 
     slots: NDArray[np.uint16]
     keys: NDArray[np.uint64]
@@ -90,12 +90,12 @@ class Names(NamedTuple):
 
 
 def name_tables() -> Names:
-    """The tables of NAMES."""
+    """The lookup tables of NAMES."""
     slots = np.zeros(1 << _SLOT_BITS, np.uint16)
     keys = np.zeros(len(NAMES), np.uint64)
     for number, name in enumerate(NAMES[1:], start=1):
         keys[number] = packed = packed_name(name)
-        slot = (packed * int(_SPREAD) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
+        slot = (packed * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
         while slots[slot]:
             slot = (slot + 1) & int(_LAST_SLOT)
         slots[slot] = number
@@ -107,7 +107,7 @@ def name_tables() -> Names:
 
 
 def packed_name(name: str) -> int:
-    """A name in 64 bits: its bytes in order, the first one lowest, folded over each other from the ninth on."""
+    """A name in 64 bits: the XOR of its pieces of eight bytes, the first byte in the lowest bits."""
     spelling = name.encode()
     packed = 0
     for start in range(0, len(spelling), 8):
@@ -128,8 +128,8 @@ def packed_source(source: NDArray[np.uint8], start: np.uint64, length: np.uint64
 def tag_number(
     packed: np.uint64, source: NDArray[np.uint8], start: np.uint64, length: np.uint64, names: Names
 ) -> np.uint64:
-    """The number of the name at source[start], in whatever case, that `packed_name` turns into `packed`."""
-    hashed = packed * _SPREAD
+    """The number of the name at source[start], in any case. `packed` is its `packed_source`."""
+    hashed = packed * GOLDEN
     slot = hashed >> _SLOT_SHIFT
     while names.slots[slot]:
         number = np.uint64(names.slots[slot])
@@ -144,7 +144,7 @@ def tag_number(
 def _spells(
     source: NDArray[np.uint8], start: np.uint64, length: np.uint64, spellings: NDArray[np.uint8], row: np.uint64
 ) -> bool:
-    """Whether they are equal but for the case of letters: from the ninth byte on, packed names can collide."""
+    """Whether a name is spelt so, in any case. Packed names of more than eight bytes can collide."""
     for place in range(length):
         byte = source[start + place]
         is_upper = np.uint8(65) <= byte <= np.uint8(90)

@@ -1,4 +1,4 @@
-"""Lines of n-grams and their counts, cut into spans of words: the hot loop of reading count files."""
+"""Lines of n-grams and counts to spans of words: the hot loop of reading count files."""
 
 import numba as nb
 import numpy as np
@@ -12,7 +12,7 @@ _LONGEST_NUMBER = 18
 
 @nb.njit(cache=True, nogil=True)
 def _mark(data: NDArray[np.uint8], start: int, end: int) -> int:
-    """START for <s>, END for </s>, in either case; 0 for everything else."""
+    """START for <s>, END for </s>, in upper or lower case; 0 for any other word."""
     size = end - start
     if size < 3 or size > 4 or data[start] != 60 or data[end - 1] != 62 or (data[end - 2] | 32) != 115:
         return 0
@@ -23,7 +23,7 @@ def _mark(data: NDArray[np.uint8], start: int, end: int) -> int:
 
 @nb.njit(cache=True, nogil=True)
 def _number(data: NDArray[np.uint8], start: int, end: int) -> int:
-    """The number that the digits say, or -1."""
+    """The value of the digits data[start:end]; -1 if it is no number."""
     if start >= end or end - start > _LONGEST_NUMBER:
         return -1
     value = 0
@@ -38,7 +38,7 @@ def _number(data: NDArray[np.uint8], start: int, end: int) -> int:
 def split_lines(
     data: NDArray[np.uint8], length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], NDArray[np.uint64], int]:
-    """Lines "w1 ... wn <tab> count": starts and ends of all words, what marks they are, counts, and bad lines."""
+    """Splits lines "w1 ... wn <tab> count": starts, ends and marks of all words, counts, number of bad lines."""
     lines = 1
     for byte in data:
         lines += byte == _LINE

@@ -1,24 +1,41 @@
-"""The children of a trie in one open-addressing table: from (node, word) to the child in one look.
+"""The children of a trie in one hash table with linear probing: from (node, word) to the child in one lookup.
 
-A pair is one number of `key` bits, mixed by steps that can all be undone. Its upper bits are the slot it belongs in,
-its lower bits, with the distance to the slot it got, are kept beside the child: so a slot of 64 bits tells exactly
-whose it is. Zero is an empty slot. The table has room behind its end for the longest distance; no lookup reads farther.
+A pair is a number of `key` bits, mixed by steps that can be undone. The upper bits of the mixed pair are its home slot.
+A slot of 64 bits has the child, the lower bits of the mixed pair, and the distance from the home slot: so it identifies
+the pair exactly. Zero is an empty slot. The table has room behind its end for the longest distance.
 """
+
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from samehand.kernels.hashing import GOLDEN
 
 FARTHEST = 128
 _DISTANCE_BITS = np.uint64(7)
 _CHILD_BITS = np.uint64(32)
 _CHILD = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
-_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+_SECOND_FACTOR = np.uint64(0xD1342543DE82EF95)
+
+
+class Index(NamedTuple):
+    """The table: its slots, the bits of a word, of a pair and of the slots, and how many words and nodes there are.
+
+    Nodes below `inner` may have children.
+    """
+
+    slots: NDArray[np.uint64]
+    bits: NDArray[np.uint64]
+    words: int
+    inner: int
+    nodes: int
 
 
 def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
-    """Bits of a word, of a (node, word) pair, and of the slots: a table at most two thirds full."""
+    """Bits of a word, of a (node, word) pair, and of the slots of a table that is at most two thirds full."""
     word = max(1, (words - 1).bit_length())
     key = word + max(1, (inner - 1).bit_length())
     return word, key, min(key, max(4, (total + total // 2).bit_length()))
@@ -26,9 +43,9 @@ def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def mixed_pair(pair: np.uint64, key_bits: np.uint64) -> np.uint64:
-    """A pair as a number whose upper bits are spread evenly; no two pairs share one."""
+    """A pair as a number whose upper bits are spread evenly. Different pairs have different numbers."""
     mask = (np.uint64(1) << key_bits) - np.uint64(1)
-    pair = (pair * _FIRST_FACTOR) & mask
+    pair = (pair * GOLDEN) & mask
     pair ^= pair >> (key_bits >> np.uint64(1))
     pair = (pair * _SECOND_FACTOR) & mask
     return pair
@@ -36,19 +53,18 @@ def mixed_pair(pair: np.uint64, key_bits: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True)
 def find_children(
-    slots: NDArray[np.uint64],
-    bits: NDArray[np.uint64],
-    total: int,
+    index: Index,
     histories: NDArray[np.int64],
     words: NDArray[np.int64],
     children: NDArray[np.int64],
     room: NDArray[np.uint64],
 ) -> None:
-    """children[i] is the child of node histories[i] by words[i], or -1; a history of -1 has none.
+    """Sets children[i] to the child of node histories[i] by words[i], or -1. A history of -1 has no children.
 
-    The first slots of all pairs are read before any is looked at, and pairs that have to look farther do so together,
-    round by round: the processor has many reads under way at once, and few branches to guess wrong.
+    The home slots of all pairs are read before any is compared. Pairs that have to probe farther do so together, round
+    by round. So many reads run at the same time, and few branches are mispredicted.
     """
+    slots, bits, nodes = index.slots, index.bits, index.nodes
     word_bits, key_bits, rest_bits = bits[0], bits[1], bits[1] - bits[2]
     rest = (_ONE << rest_bits) - _ONE
     mixed, heads, waiting = room[0], room[1], room[2]
@@ -61,7 +77,7 @@ def find_children(
         slot, tag = heads[row], (mixed[row] & rest) << _DISTANCE_BITS
         hit = slot >> _CHILD_BITS == tag
         asked = histories[row] >= 0
-        children[row] = np.int64(slot & _CHILD) if hit & asked & (slot != 0) & (slot & _CHILD < total) else np.int64(-1)
+        children[row] = np.int64(slot & _CHILD) if hit & asked & (slot != 0) & (slot & _CHILD < nodes) else np.int64(-1)
         waiting[left] = row
         left += np.uint64(asked & (not hit) & (slot != 0))
     distance = _ONE
@@ -71,7 +87,7 @@ def find_children(
             row = waiting[place]
             slot = slots[(mixed[row] >> rest_bits) + distance]
             hit = slot >> _CHILD_BITS == ((mixed[row] & rest) << _DISTANCE_BITS) | distance
-            if hit and slot & _CHILD < total:
+            if hit and slot & _CHILD < nodes:
                 children[row] = np.int64(slot & _CHILD)
             waiting[still] = row
             still += np.uint64((not hit) & (slot != 0))
@@ -87,7 +103,7 @@ def fill(
     bits: NDArray[np.uint64],
     slots: NDArray[np.uint64],
 ) -> bool:
-    """Puts all children into the empty table; False where one would be too far from its slot."""
+    """Enters all children into the empty table; False if one would be too far from its home slot."""
     word_bits, key_bits, rest_bits = bits[0], bits[1], bits[1] - bits[2]
     for node in range(first.size - 1):
         for child in range(first[node], first[node + 1]):

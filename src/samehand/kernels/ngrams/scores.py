@@ -1,21 +1,57 @@
 """Scores of texts under an n-gram model: many texts at once, a block of words at a time.
 
-The words of a block, <s> before each sentence and </s> behind it, are looked up level by level: the node of the n-gram
-that ends at a word is the child, by that word, of the node of the (n - 1)-gram that ends one word before. Within a
-level no lookup waits for another one, which is what makes this fast (`ngram_index.find_children`).
-Results stand in the order of the predicted words (all but <s>), sentence after sentence.
+Each sentence has <s> before it and </s> behind it. The words of a block are looked up level by level: the node of the
+n-gram that ends at a word is the child, by that word, of the node of the (n - 1)-gram that ends one word before. The
+lookups of a level do not depend on each other, which makes them fast (`index.find_children`). Results are in the order
+of the predicted words (all but <s>).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.ngrams.index import find_children
+from samehand.kernels.ngrams.index import Index, find_children
 from samehand.kernels.ngrams.tries import END, LARGEST_ORDER, START, UNKNOWN
 
 _BLOCK = 512
+
+
+class _Block(NamedTuple):
+    """The current words, from column 1 on. Column 0 is the last column of the block before.
+
+    Row n - 1 of `nodes` has the node of the n-gram that ends at each word, or -1. `cursor` is the next sentence, the
+    next place in it, and the last column.
+    """
+
+    words: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    histories: NDArray[np.int64]
+    room: NDArray[np.uint64]
+    cursor: NDArray[np.int64]
+
+
+@nb.njit(cache=True, nogil=True)
+def _first_block(sentences: NDArray[np.int64]) -> _Block:
+    nodes = np.full((LARGEST_ORDER, _BLOCK + 1), -1, np.int64)
+    words, histories = np.zeros(_BLOCK + 1, np.int64), np.empty(_BLOCK, np.int64)
+    return _Block(words, nodes, histories, np.empty((3, _BLOCK + 1), np.uint64), np.array([0, sentences[0] - 1, 0]))
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_block(ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int, index: Index, block: _Block) -> int:
+    """Fills the block with the next words and their nodes; returns how many words there are."""
+    words, nodes, histories, room, cursor = block
+    nodes[:, 0] = nodes[:, cursor[2]]
+    filled = _next_words(ids, sentences, index.words, cursor, words)
+    nodes[0, 1 : filled + 1] = words[1 : filled + 1]
+    for row in range(1, order):
+        for column in range(filled):
+            history = nodes[row - 1, column]
+            histories[column] = history if history < index.inner and words[column + 1] != START else np.int64(-1)
+        find_children(index, histories, words[1 : filled + 1], nodes[row, 1 : filled + 1], room)
+    return filled
 
 
 @nb.njit(cache=True, nogil=True)
@@ -26,7 +62,7 @@ def _next_words(
     cursor: NDArray[np.int64],
     words: NDArray[np.int64],
 ) -> int:
-    """Fills words[1:] with what comes next from the cursor (sentence, place) on; returns how many."""
+    """Fills words[1:] with the next words; returns how many there are."""
     sentence, place = cursor[0], cursor[1]
     filled = 0
     while sentence < sentences.size - 1 and filled < words.size - 1:
@@ -45,31 +81,8 @@ def _next_words(
         if place > end:
             sentence += 1
             place = end - 1
-    cursor[0], cursor[1] = sentence, place
+    cursor[0], cursor[1], cursor[2] = sentence, place, filled
     return filled
-
-
-@nb.njit(cache=True, nogil=True)
-def _fill_nodes(
-    words: NDArray[np.int64],
-    filled: int,
-    order: int,
-    slots: NDArray[np.uint64],
-    bits: NDArray[np.uint64],
-    inner: int,
-    total: int,
-    nodes: NDArray[np.int64],
-    room: NDArray[np.uint64],
-) -> None:
-    """Row n - 1 of `nodes` gets the node of the n-gram that ends at each word, or -1; column 0 is of the last block."""
-    histories = np.empty(filled, np.int64)
-    nodes[0, 1 : filled + 1] = words[1 : filled + 1]
-    for row in range(1, order):
-        for column in range(filled):
-            history = nodes[row - 1, column]
-            histories[column] = history if history < inner and words[column + 1] != START else np.int64(-1)
-        children = nodes[row, 1 : filled + 1]
-        find_children(slots, bits, total, histories, words[1 : filled + 1], children, room)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -77,25 +90,20 @@ def log_probabilities(
     ids: NDArray[np.int32],
     sentences: NDArray[np.int64],
     order: int,
-    slots: NDArray[np.uint64],
-    bits: NDArray[np.uint64],
-    vocabulary: int,
+    index: Index,
     logs: NDArray[np.float32],
     backoffs: NDArray[np.float32],
     lengths: NDArray[np.int8],
 ) -> NDArray[np.float32]:
-    """log10 of the probability of each word and sentence end. `lengths`, where not empty, gets the matched lengths."""
+    """log10 of the probability of each word and sentence end. `lengths`, if not empty, gets the matched lengths."""
     result = np.empty(sentences[-1] - sentences[0] + sentences.size - 1, np.float32)
-    words = np.zeros(_BLOCK + 1, np.int64)
-    nodes = np.full((LARGEST_ORDER, _BLOCK + 1), -1, np.int64)
-    room = np.empty((3, _BLOCK + 1), np.uint64)
-    cursor = np.array([0, sentences[0] - 1])
+    block = _first_block(sentences)
+    words, nodes = block.words, block.nodes
     out = 0
     while True:
-        filled = _next_words(ids, sentences, vocabulary, cursor, words)
+        filled = _read_block(ids, sentences, order, index, block)
         if filled == 0:
             return result
-        _fill_nodes(words, filled, order, slots, bits, backoffs.size, logs.size, nodes, room)
         for column in range(np.uint64(1), np.uint64(filled + 1)):
             if words[column] == START:
                 continue
@@ -112,41 +120,29 @@ def log_probabilities(
             if lengths.size:
                 lengths[out] = length
             out += 1
-        nodes[:, 0] = nodes[:, filled]
 
 
 @nb.njit(cache=True, nogil=True)
-def ngram_nodes(
-    ids: NDArray[np.int32],
-    sentences: NDArray[np.int64],
-    order: int,
-    slots: NDArray[np.uint64],
-    bits: NDArray[np.uint64],
-    vocabulary: int,
-    inner: int,
-    total: int,
-) -> NDArray[np.int64]:
-    """For each n-gram of length `order`: the nodes of it, of it without its first word, and of both their histories.
+def ngram_nodes(ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int, index: Index) -> NDArray[np.int64]:
+    """Four nodes for each n-gram of length `order`: its own, that of its suffix (without the first word), and those of
+    the histories of both.
 
-    The n-grams are those of the sentences with one <s> before and </s> behind; for order 1 without <s>. -1 where a
-    node is not in the trie; a history with an unknown word in it counts as missing.
+    The n-grams are those of the sentences with one <s> before and </s> behind; for order 1 without <s>. A node that is
+    not in the trie is -1. So is a history with an unknown word in it.
     """
     size = 0
     for sentence in range(sentences.size - 1):
         size += max(0, sentences[sentence + 1] - sentences[sentence] + 1 - max(0, order - 2))
     found = np.full((4, size), -1, np.int64)
-    words = np.zeros(_BLOCK + 1, np.int64)
-    nodes = np.full((LARGEST_ORDER, _BLOCK + 1), -1, np.int64)
-    room = np.empty((3, _BLOCK + 1), np.uint64)
-    cursor = np.array([0, sentences[0] - 1])
+    block = _first_block(sentences)
+    words, nodes = block.words, block.nodes
     out, since_start, since_unknown = 0, 0, order
     while True:
-        filled = _next_words(ids, sentences, vocabulary, cursor, words)
+        filled = _read_block(ids, sentences, order, index, block)
         if filled == 0:
             return found
-        _fill_nodes(words, filled, order, slots, bits, inner, total, nodes, room)
         for column in range(1, filled + 1):
-            # since_start: words before this one in the sentence, <s> included; since_unknown: how far back one is
+            # since_start: words before this one in the sentence, with <s>; since_unknown: distance to an unknown word
             if words[column] == START:
                 since_start, since_unknown = 0, order
                 continue
@@ -161,7 +157,6 @@ def ngram_nodes(
                             found[3, out] = nodes[order - 3, column - 1]
                 out += 1
             since_unknown = 1 if words[column] == UNKNOWN else since_unknown + 1
-        nodes[:, 0] = nodes[:, filled]
 
 
 @nb.njit(cache=True, nogil=True)
@@ -173,7 +168,7 @@ def penalties(
     peaks: NDArray[np.float32],
     unknown_last: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """S(h, w) of formula 5 for the n-grams of `ngram_nodes`, and whether their history is known (has successors)."""
+    """S(h, w) of formula 5 for the n-grams of `ngram_nodes`, and whether their history is known, with successors."""
     result = np.zeros(found.shape[1], np.float32)
     known = np.zeros(found.shape[1], np.bool_)
     for row in range(found.shape[1]):
@@ -206,7 +201,7 @@ def divergences(
     counts: NDArray[Any],
     tokens: float,
 ) -> NDArray[np.float64]:
-    """PKL of each n-gram of a trie; 0 for single words and where the last word is unknown."""
+    """PKL of each n-gram of a trie; 0 for single words and if the last word is unknown."""
     result = np.zeros(parents.size)
     for node in range(parents.size):
         history, short = parents[node], suffixes[node]

@@ -1,10 +1,11 @@
-"""Words to numbers, windows of numbers to sorted counts, counts to a trie: the hot loops of language training.
+"""Windows of words to sorted counts, counts to a trie: the hot loops of language training.
 
 A text is `ids`, an array of word numbers, and `sentences`, the offsets of its sentences in it. Each position of a
-sentence, <s> and </s> included, starts a window of `order` words, cut off at </s>. A window is one number of up to
-128 bits, (high, low): `bits` for each word, first word first, number + 1 so that 0 says that the sentence is over.
-Sorted windows hold the sorted n-grams of every order, because an n-gram is the beginning of a window; `high` is empty
-where 64 bits are enough. `tests/test_kernels_ngrams.py` holds each function equal to a readable reference.
+sentence, with <s> and </s>, starts a window of `order` words, cut off at </s>. A window is a number of up to 128 bits,
+(high, low). It has a field of `bits` bits for each word, the first word in the highest bits: the word's number + 1, or
+0 after the end of the sentence. `high` is empty if 64 bits are enough. An n-gram is the beginning of a window, so
+sorted windows hold the sorted n-grams of every order. `tests/test_kernels_ngrams.py` holds each function equal to a
+readable reference.
 """
 
 import numba as nb
@@ -15,7 +16,7 @@ UNKNOWN, START, END, FIRST_WORD = 0, 1, 2, 3
 LARGEST_ORDER = 5
 _DIGIT_BITS = 11
 _DIGITS = 6
-"""Digits of 11 bits in a number of 64."""
+"""Digits of 11 bits in a number of 64 bits."""
 
 
 @nb.njit(cache=True, nogil=True)
@@ -40,7 +41,7 @@ def field_of(high: np.uint64, low: np.uint64, place: int, order: int, bits: int)
 def window_keys(
     ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int, bits: int, words: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The windows of a text, in its order. A number that is no word of `words` counts as unknown."""
+    """The windows of a text, in its order. Numbers from `words` on, and negative ones, count as unknown."""
     total = ids.size + 2 * (sentences.size - 1)
     wide = order * bits > 64
     high = np.empty(total if wide else 0, np.uint64)
@@ -69,7 +70,7 @@ def window_keys(
 
 @nb.njit(cache=True, nogil=True)
 def sort_wide(high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
-    """Sorts windows by (high, low), their counts with them: a radix sort that passes over digits all have in common."""
+    """Sorts windows by (high, low), and their counts with them: a radix sort that skips digits all have in common."""
     size = low.size
     other_high, other_low = np.empty_like(high), np.empty_like(low)
     other_counts = np.empty_like(counts)
@@ -124,7 +125,7 @@ def _deal(
 def collapse(
     high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Equal windows of a sorted list become one with the sum of their counts; no counts: each counts one."""
+    """Merges equal windows of a sorted list, and sums up their counts. Without counts each window counts one."""
     sums = np.empty(low.size, np.uint64)
     out = -1
     for row in range(low.size):
@@ -143,7 +144,7 @@ def collapse(
 
 @nb.njit(cache=True, nogil=True)
 def lower_bound(high: NDArray[np.uint64], low: NDArray[np.uint64], key_high: np.uint64, key_low: np.uint64) -> int:
-    """How many of the sorted windows are smaller than a key."""
+    """The number of sorted windows that are smaller than a key."""
     begin, end = 0, low.size
     while begin < end:
         middle = (begin + end) // 2
@@ -166,7 +167,7 @@ def _before(high: NDArray[np.uint64], low: NDArray[np.uint64], left: int, right:
 def merge_runs(
     high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.uint64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Sorted runs, one behind the other from `starts`, become one sorted list of distinct windows."""
+    """Merges sorted runs, which begin at `starts`, into one sorted list of distinct windows with their counts."""
     out_high, out_low = np.empty_like(high), np.empty_like(low)
     sums = np.empty_like(counts)
     heads = starts[:-1].copy()
@@ -233,11 +234,11 @@ def grow_levels(
     counts: NDArray[np.uint64],
     first: NDArray[np.int64],
 ) -> None:
-    """Adds sorted distinct windows to the levels of a trie; called again and again with what comes next in the order.
+    """Appends sorted distinct windows to the levels of a trie. Each call continues where the last one ended.
 
     Row n - 1 of `words`, `counts` and `first` is the level of n-grams: last word, count, first child in the next row.
-    `sizes` says how far each row is filled, `last` holds the fields of the window before. With `whole` a window counts
-    for its n-gram alone; otherwise for each beginning of it too.
+    `sizes` is how far each row is filled. `last` has the fields of the window before. With `whole` a window counts for
+    its n-gram alone; without, also for each beginning of it.
     """
     for row in range(low.size):
         upper = high[row] if high.size else np.uint64(0)
@@ -263,7 +264,7 @@ def grow_levels(
 
 @nb.njit(cache=True, nogil=True)
 def find_child(words: NDArray[np.uint32], first: NDArray[np.uint32], shift: int, node: int, word: int) -> int:
-    """The child of an inner node by its word, or -1. Whatever stands in the arrays, no index leaves them."""
+    """The child of an inner node by its word, or -1. No index leaves the arrays, whatever they hold."""
     begin, size = int(first[node]) - shift, int(first[node + 1]) - shift
     if begin < 0 or size > words.size:
         return -1
@@ -279,7 +280,7 @@ def find_child(words: NDArray[np.uint32], first: NDArray[np.uint32], shift: int,
 
 @nb.njit(cache=True, nogil=True)
 def suffix_nodes(words: NDArray[np.uint32], first: NDArray[np.uint32], levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each n-gram the node of it without its first word; -1 for single words and where that node is missing."""
+    """The node of the suffix (without the first word) of each n-gram; -1 for single words and missing nodes."""
     suffixes = np.full(levels[-1], -1, np.int64)
     shift = levels[1]
     for node in range(first.size - 1):
@@ -294,7 +295,7 @@ def suffix_nodes(words: NDArray[np.uint32], first: NDArray[np.uint32], levels: N
 
 @nb.njit(cache=True, nogil=True)
 def parent_nodes(first: NDArray[np.uint32], total: int) -> NDArray[np.int64]:
-    """For each n-gram the node of it without its last word; -1 for single words."""
+    """The node of the history (without the last word) of each n-gram; -1 for single words."""
     parents = np.full(total, -1, np.int64)
     for node in range(first.size - 1):
         for child in range(first[node], first[node + 1]):
@@ -303,28 +304,8 @@ def parent_nodes(first: NDArray[np.uint32], total: int) -> NDArray[np.int64]:
 
 
 @nb.njit(cache=True, nogil=True)
-def child_sums(first: NDArray[np.uint32], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over the children of each inner node of what they have in `values`."""
-    sums = np.zeros(first.size - 1)
-    for node in range(first.size - 1):
-        for child in range(first[node], first[node + 1]):
-            sums[node] += values[child]
-    return sums
-
-
-@nb.njit(cache=True, nogil=True)
-def child_peaks(first: NDArray[np.uint32], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest that the children of each inner node have in `values`, 0 where none has more."""
-    peaks = np.zeros(first.size - 1)
-    for node in range(first.size - 1):
-        for child in range(first[node], first[node + 1]):
-            peaks[node] = max(peaks[node], values[child])
-    return peaks
-
-
-@nb.njit(cache=True, nogil=True)
 def pack_rows(rows: NDArray[np.int32], order: int, bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """N-grams, one in a row, as windows of `order` words that end early."""
+    """N-grams, one in a row, as windows of `order` words."""
     high = np.zeros(rows.shape[0] if order * bits > 64 else 0, np.uint64)
     low = np.zeros(rows.shape[0], np.uint64)
     for row in range(rows.shape[0]):

@@ -1,7 +1,7 @@
-"""What a text says about its maker, counted in one pass each: recurrence of words, drift of subjects, word classes.
+"""Features of texts, one pass each: recurrence of words, topic drift, word classes, phrases, sentence lengths.
 
-All arrays are of tokens laid end to end; text i has the tokens bounds[i]:bounds[i+1]. Every kernel is linear in the
-tokens whatever they are: tables are probed a bounded number of times, and only pairs near each other are looked at.
+All arrays are of tokens that lie end to end; text i has the tokens bounds[i]:bounds[i+1]. Every kernel takes linear
+time for any tokens: hash tables are probed a bounded number of times, and only near pairs are compared.
 """
 
 import math
@@ -10,15 +10,16 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.text.word_shapes import FIRST_HASH, HASH_STEP
+from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
+from samehand.kernels.segments import longest_segment
 
 NEAR_FROM, NEAR_TO = 15, 100
-"""Distances in tokens at which a word comes back because of its subject, not because of its phrase."""
+"""Distances in tokens at which a word recurs because of the topic, not because of a phrase."""
 WINDOWS = (50, 250)
 BLOCK = 25
-"""Tokens in which a subject is measured."""
+"""Tokens of a block whose topic is measured."""
 DELAY = 20
-"""Tokens after which a word may be taken up: sooner it would be the same phrase or sentence."""
+"""A word counts as taken up after this many tokens. Before that it would be the same phrase or sentence."""
 RECURRENCE_COLUMNS = 15
 TOPIC_COLUMNS = 3
 CLASS_COLUMNS = 8
@@ -27,7 +28,6 @@ SENTENCE_COLUMNS = 5
 _MIXED = 0.3
 _PROBES = 32
 _TOP = 5
-_PARTS = 8
 _LONGEST_PHRASE = 6
 _MOST_OCCURRENCES = 20
 _FAR = (8, 12, 16, 20, 24, 28, 32, 36)
@@ -35,9 +35,9 @@ _FAR = (8, 12, 16, 20, 24, 28, 32, 36)
 
 @nb.njit(cache=True, nogil=True)
 def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint64) -> int:
-    """The slot of a value, or a free one for it; -1 when both are too far away."""
+    """The slot of a value, or a free one for it; -1 if both are too far away."""
     mask = np.uint64(table.size - 1)
-    place = (value * HASH_STEP) >> np.uint64(20)
+    place = (value * GOLDEN) >> np.uint64(20)
     for _ in range(_PROBES):
         slot = np.int64(place & mask)
         if not used[slot] or table[slot] == value:
@@ -47,18 +47,10 @@ def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint6
 
 
 @nb.njit(cache=True, nogil=True)
-def _longest(bounds: NDArray[np.int64]) -> int:
-    most = 1
-    for text in range(bounds.size - 1):
-        most = max(most, int(bounds[text + 1] - bounds[text]))
-    return most
-
-
-@nb.njit(cache=True, nogil=True)
 def table_size(bounds: NDArray[np.int64]) -> int:
-    """Slots for the distinct tokens of any of the texts."""
+    """Number of slots for the distinct tokens of any of the texts."""
     size = 16
-    while size < 2 * _longest(bounds):
+    while size < 2 * longest_segment(bounds):
         size *= 2
     return size
 
@@ -70,18 +62,18 @@ def recurrences(
     chances: NDArray[np.float32],
     bounds: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """How words of content come back in each text; `chances` are their probabilities in the language at large.
+    """How content words recur in each text. `chances` are their probabilities in the language.
 
-    Columns: content words; those that came back within 50, 250 and any number of tokens; how many would by chance,
-    likewise; pairs of the same word 15 to 100 tokens apart; how many there would be in random order; distinct words;
-    those that occur once; occurrences of the commonest and of the five commonest; mean logarithm of gaps over what
-    random order gives, and the number of those gaps.
+    Columns: 0 content words; 1 to 3 those that recur within 50, 250 and any number of tokens; 4 to 6 how many would by
+    chance; 7 pairs of the same word 15 to 100 tokens apart; 8 how many there would be in random order; 9 distinct
+    words; 10 words that occur once; 11 and 12 occurrences of the most frequent word and of the five most frequent; 13
+    sum of the logarithms of gaps, compared with random order; 14 the number of those gaps.
     """
     out = np.zeros((bounds.size - 1, RECURRENCE_COLUMNS))
     size = table_size(bounds)
     table, used = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
     last, count = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    room = _longest(bounds)
+    room = longest_segment(bounds)
     slots, before = np.empty(room, np.int64), np.empty(room, np.int64)
     harmonic = np.zeros(_MOST_OCCURRENCES + 1)
     for n in range(1, _MOST_OCCURRENCES + 1):
@@ -115,10 +107,10 @@ def recurrences(
 
 @nb.njit(cache=True, nogil=True)
 def _count_return(row: NDArray[np.float64], before: NDArray[np.int64], place: int, previous: int) -> None:
-    """A word at `place` that was last seen at `previous`."""
+    """Counts a word at `place` that was last seen at `previous`."""
     before[place] = previous
     gap = place - previous
-    if gap > 3:  # "very very" and "step by step" are phrases, not subjects
+    if gap > 3:  # "very very" and "step by step" are phrases, not topics
         row[1] += gap <= WINDOWS[0]
         row[2] += gap <= WINDOWS[1]
         row[3] += 1
@@ -138,7 +130,7 @@ def _sum_up_returns(
     count: NDArray[np.int64],
     harmonic: NDArray[np.float64],
 ) -> None:
-    """What is known only at the end of a text: distinct words, the commonest, gaps against random order."""
+    """Fills the columns that need the whole text: distinct words, the most frequent, gaps against random order."""
     tokens = slots.size
     top = np.zeros(_TOP)
     pairs = 0.0
@@ -176,10 +168,10 @@ def words_taken_up(
     chances: NDArray[np.float32],
     bounds: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """What a text tells of its words of content by what it said 20 tokens ago and earlier.
+    """How well the content words of a text are predicted by what it said 20 or more tokens before.
 
-    Columns: words of content; the sum of log(0.7 + 0.3 q / p), where q is the share of the word's stem in what was said
-    and p, `chances`, its share in the language; words whose stem was said; how many would be by chance.
+    Columns: content words; the sum of log(0.7 + 0.3 q / p), where q is the share of the word's stem in what was said
+    and p, in `chances`, its share in the language; words whose stem was said; how many there would be by chance.
     """
     out = np.zeros((bounds.size - 1, 4))
     size = table_size(bounds)
@@ -216,11 +208,11 @@ def words_taken_up(
 def topic_drift(
     ids: NDArray[np.int32], topics: NDArray[np.int8], weights: NDArray[np.float32], bounds: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Mean cosine of the subjects of blocks of 25 tokens near each other (1 to 3 blocks) and far (8 to 36), and whether
-    there were any far ones. `topics` has a vector for each of the first words of the vocabulary."""
+    """Mean cosine of the topics of blocks of 25 tokens that are near (1 to 3 blocks apart) and far (8 to 36), and
+    whether there are far ones. `topics` has a vector for each of the first words of the vocabulary."""
     out = np.zeros((bounds.size - 1, TOPIC_COLUMNS))
     size = topics.shape[1]
-    room = _longest(bounds) // BLOCK + 1
+    room = longest_segment(bounds) // BLOCK + 1
     sums, norms = np.zeros((room, size), np.float32), np.zeros(room, np.float32)
     for text in range(bounds.size - 1):
         blocks = (bounds[text + 1] - bounds[text]) // BLOCK
@@ -270,11 +262,12 @@ def class_scores(
     step: float,
     own: int,
 ) -> NDArray[np.float64]:
-    """How well the order of word classes is that of the language; class 0 stands before a sentence and behind it.
+    """How well the order of word classes fits the language. Class 0 stands before and behind each sentence.
 
-    Columns: sums of -log p(c|ab), of -log p(c); triples; triples with a gain below -2 over p(c); sum and number above
-    2 of the evidence that the middle word was put in: log p(c|a) - log p(b|a) - log p(c|ab) + log p(b). Then the pairs
-    of common words (classes 1 to `own`) that belong together, like "of the", and those with such a word put in between.
+    Columns: 0 and 1 the sums of -log p(c|ab) and of -log p(c); 2 triples; 3 triples with a gain below -2 over p(c);
+    4 and 5 the evidence that the middle word was inserted, log p(c|a) - log p(b|a) - log p(c|ab) + log p(b): its sum,
+    and how often it exceeds 2; 6 pairs of frequent words (classes 1 to `own`) that belong together, like "of the";
+    7 such pairs with an inserted word between them.
     """
     out = np.zeros((texts.size - 1, CLASS_COLUMNS))
     for text in range(texts.size - 1):
@@ -302,19 +295,18 @@ def class_scores(
 
 @nb.njit(cache=True, nogil=True)
 def repeated_phrases(hashes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of the runs of six tokens of each text that it had before."""
+    """Share of the runs of six tokens that occurred before in the same text."""
     out = np.zeros(bounds.size - 1)
     size = table_size(bounds)
     table, used = np.zeros(size, np.uint64), np.zeros(size, np.bool_)
-    slots = np.empty(_longest(bounds), np.int64)
+    slots = np.empty(longest_segment(bounds), np.int64)
     for text in range(bounds.size - 1):
         runs = max(0, bounds[text + 1] - bounds[text] - _LONGEST_PHRASE + 1)
         again = 0
         for run in range(runs):
-            value = FIRST_HASH
+            value = FNV_BASIS
             for i in range(bounds[text] + run, bounds[text] + run + _LONGEST_PHRASE):
-                value = (value ^ hashes[i]) * HASH_STEP
-                value ^= value >> np.uint64(32)
+                value = absorb(value, hashes[i], GOLDEN)
             slot = _slot_of(table, used, value)
             slots[run] = slot
             if slot >= 0:
@@ -329,8 +321,8 @@ def repeated_phrases(hashes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> N
 
 @nb.njit(cache=True, nogil=True)
 def sentence_lengths(sentences: NDArray[np.int64], texts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Of the logarithms of the lengths of sentences: mean, deviation, correlation of neighbours; shares of sentences of
-    at most 3 and at least 60 tokens."""
+    """Mean, deviation and correlation of neighbours of the logarithms of sentence lengths; shares of sentences with at
+    most 3 and at least 60 tokens."""
     out = np.zeros((texts.size - 1, SENTENCE_COLUMNS))
     for text in range(texts.size - 1):
         number = texts[text + 1] - texts[text]

@@ -1,6 +1,6 @@
-"""What characters and words are to the tokenizer: kinds of characters, and words that tell where sentences end.
+"""Tables of the tokenizer: kinds of characters, and words that say where sentences end.
 
-Kinds are those of the Unicode that Python knows; hints are of English.
+Kinds follow the Unicode version of Python. Hints are for English.
 """
 
 import itertools
@@ -11,21 +11,21 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.text.words import wide_character
+from samehand.kernels.utf8 import wide_character
 
 BLANK, BREAK = 0, 1
 LOWER, UPPER, OTHER, DIGIT, JOIN = 2, 3, 4, 5, 6
-"""Kinds that make words. OTHER is a letter without case; JOIN (marks, invisible) goes on with a word, begins none."""
+"""Kinds that make words. OTHER is a letter without case. JOIN (marks, invisible) continues a word but begins none."""
 IDEOGRAPH, SYMBOL, PUNCTUATION, PERIOD, APOSTROPHE, HYPHEN, RANGE, COMMA, LINK = 7, 8, 9, 10, 11, 12, 13, 14, 15
 TERMINAL, FULL_STOP, CLOSER, OPENER, QUOTE = 16, 17, 18, 19, 20
-"""TERMINAL ends a sentence before a blank, FULL_STOP (of scripts without blanks) anywhere."""
+"""TERMINAL ends a sentence before a blank; FULL_STOP (of scripts without blanks) ends one anywhere."""
 
 NEVER, PERHAPS, NUMBERED, STARTER, HANGING, SPLIT = 1, 2, 4, 8, 16, 32
-"""Hints: what a period behind the word means (no end; no end unless a STARTER follows; none before a number), that
-the word begins sentences, that no line of its own ends with it, that it is two words."""
+"""Hints about a word. A period behind it is no end; is no end unless a STARTER follows; is no end before a number. It
+begins sentences; no sentence ends with it at a line break; it is two words."""
 
 LONGEST_HINT = 8
-"""Bytes of the longest word that can have a hint: as many as a number of 64 bits holds."""
+"""Bytes of the longest word that can have a hint: they fit into 64 bits."""
 
 _ASSIGNED = (range(0x40000), range(0xE0000, 0xE0200))
 _IDEOGRAPHS = (
@@ -74,12 +74,12 @@ _HINTS = {
 
 
 def packed(word: bytes) -> int:
-    """The bytes of a word in small letters as one number: how a word with a hint is known."""
+    """The lower-case bytes of a word as one number, the key of a word with a hint."""
     return int.from_bytes(word.lower(), "big")
 
 
 def character_kinds() -> NDArray[np.uint8]:
-    """The kind of each code point, by its category in Unicode and the exceptions above."""
+    """The kind of each code point, by its Unicode category and the exceptions above."""
     kinds = np.zeros(0x110000, np.uint8)
     for code in itertools.chain(*_ASSIGNED):
         kinds[code] = _CATEGORIES.get(unicodedata.category(chr(code)), BLANK)
@@ -92,7 +92,7 @@ def character_kinds() -> NDArray[np.uint8]:
 
 
 def word_hints() -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """The words that have hints, packed and sorted, and the hints of each."""
+    """The words that have hints, packed and sorted, and their hints."""
     hints: dict[int, int] = {}
     for hint, words in _HINTS.items():
         for word in words.split():
@@ -103,7 +103,7 @@ def word_hints() -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
 
 
 class Tables(NamedTuple):
-    """What is known of characters and words; see `token_classes`."""
+    """The kinds of all code points, and the words with hints."""
 
     kinds: NDArray[np.uint8]
     words: NDArray[np.uint64]
@@ -112,7 +112,7 @@ class Tables(NamedTuple):
 
 @nb.njit(cache=True, nogil=True)
 def look(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> tuple[Any, Any]:
-    """Kind and bytes of the character at a place; a blank of no bytes behind the end."""
+    """Kind and number of bytes of the character at `place`; a blank of 0 bytes behind the end."""
     if place >= end:
         return BLANK, 0
     byte = data[np.uint64(place)]
@@ -124,7 +124,7 @@ def look(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]
 
 @nb.njit(cache=True, nogil=True)
 def pass_blanks(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> tuple[int, int]:
-    """Where a run of blanks ends, and the line breaks in it, a pair of carriage return and line feed being one."""
+    """The end of a run of blanks, and the number of line breaks in it. CR LF is one."""
     breaks = 0
     while place < end:
         kind, size = look(data, place, end, kinds)
@@ -138,7 +138,7 @@ def pass_blanks(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np
 
 @nb.njit(cache=True, nogil=True)
 def hint_of(data: NDArray[np.uint8], start: int, stop: int, tables: Tables) -> Any:
-    """The hint of the word data[start:stop]; 0 for most."""
+    """The hints of the word data[start:stop]; 0 for most words."""
     if stop - start > LONGEST_HINT:
         return 0
     key = np.uint64(0)
@@ -152,7 +152,7 @@ def hint_of(data: NDArray[np.uint8], start: int, stop: int, tables: Tables) -> A
 
 @nb.njit(cache=True, nogil=True)
 def kind_before(data: NDArray[np.uint8], place: int, kinds: NDArray[np.uint8]) -> Any:
-    """The kind of the character that ends at `place`, where one ends."""
+    """The kind of the character that ends at `place`."""
     start = place - 1
     while data[start] & 0xC0 == 0x80:
         start -= 1

@@ -1,8 +1,8 @@
-"""Text to tokens and sentences in one pass; the rules are in `language/tokens.py`.
+"""Text to tokens and sentences in one pass; the rules are in `methods/language/tokens.py`.
 
-Text is UTF-8, texts end to end (text i is data[offsets[i]:offsets[i+1]]); a byte that is not valid UTF-8 is a blank.
-`tests/test_kernels_tokens.py` holds the pass equal to a readable reference. A look ahead passes over a few characters
-and one run of blanks, and no run is looked over from more than one of the marks before it: the time is linear.
+Text is UTF-8. Text i is data[offsets[i]:offsets[i+1]]. A byte that is not valid UTF-8 is a blank.
+`tests/test_kernels_tokens.py` holds the pass equal to a readable reference. The time is linear: a look ahead covers a
+few characters and one run of blanks, and each run is looked at from only one mark before it.
 """
 
 from typing import Any, NamedTuple
@@ -48,11 +48,11 @@ from samehand.kernels.text.token_classes import (
 )
 
 LONGEST = 128
-"""A token of this many bytes ends, wherever it is."""
+"""A token ends after this many bytes."""
 NARROW, WIDE = 40, 100
-"""Lines of fewer or more characters were not broken to fit a page."""
+"""Lines of fewer or more characters were not wrapped at a margin."""
 MOST_QUOTES = 4
-"""Closing marks that may stand behind the end of a sentence, and opening ones before its begin."""
+"""The most closing marks behind the end of a sentence, and opening marks before the next."""
 
 _NOTHING, _GLUED = 100, 101
 _ATTACHED, _ENDS = 1, 2
@@ -61,7 +61,7 @@ _N, _T, _S, _M, _D, _L, _R, _V, _E = 0x6E, 0x74, 0x73, 0x6D, 0x64, 0x6C, 0x72, 0
 
 
 class Room(NamedTuple):
-    """Where tokens and the ends of sentences are written."""
+    """Arrays for tokens and the ends of sentences."""
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Room(NamedTuple):
 
 @nb.njit(cache=True, nogil=True)
 def _clitic(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> Any:
-    """Letters of the clitic that stands behind an apostrophe and ends there (s, m, d, ll, re, ve); 0 if none does."""
+    """Number of letters of the clitic at `place`, behind an apostrophe (s, m, d, ll, re, ve); 0 if there is none."""
     first = data[place] | _SMALL if place < end else 0
     second = data[place + 1] | _SMALL if place + 1 < end else 0
     size = 0
@@ -98,7 +98,7 @@ def _address_end(data: NDArray[np.uint8], place: int, limit: int, end: int, kind
 
 @nb.njit(cache=True, nogil=True)
 def _bytes_joined(data: NDArray[np.uint8], start: int, place: int, end: int, kinds: NDArray[np.uint8]) -> Any:
-    """Bytes at `place`, where no letter stands, that belong to the word begun at `start`; -1 gives one back."""
+    """Bytes at `place`, which is no letter, that belong to the word begun at `start`; -1 takes its last byte away."""
     kind, size = look(data, place, end, kinds)
     after, _ = look(data, place + size, end, kinds)
     if kind == APOSTROPHE:
@@ -122,7 +122,7 @@ def _bytes_joined(data: NDArray[np.uint8], start: int, place: int, end: int, kin
 
 @nb.njit(cache=True, nogil=True)
 def _word_end(data: NDArray[np.uint8], start: Any, end: int, tables: Tables) -> Any:
-    """Where the word ends that begins at `start`."""
+    """The end of the word that begins at `start`."""
     kinds = tables.kinds
     limit = min(end, start + LONGEST)
     place = start
@@ -147,7 +147,7 @@ def _word_end(data: NDArray[np.uint8], start: Any, end: int, tables: Tables) -> 
 
 @nb.njit(cache=True, nogil=True)
 def _mark_end(data: NDArray[np.uint8], place: int, end: int, tables: Tables, is_free: bool) -> Any:
-    """Where the token ends that begins at `place` with no letter and no digit; `is_free`: no token ends there."""
+    """The end of the token at `place`, which begins with neither letter nor digit. `is_free`: no token ends there."""
     kind, size = look(data, place, end, tables.kinds)
     if kind in (PERIOD, HYPHEN):
         after, _ = look(data, place + size, end, tables.kinds)
@@ -174,8 +174,8 @@ def _are_equal(data: NDArray[np.uint8], left: int, right: int, size: int) -> boo
 
 @nb.njit(cache=True, nogil=True)
 def _follow(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> tuple[int, int, int]:
-    """What follows a mark that may end a sentence: the end of its closing marks, the kind of character behind the
-    blanks and opening marks, and where that stands."""
+    """What follows a mark that may end a sentence: the end of its closing marks, then the kind and the position of the
+    character behind the blanks and opening marks."""
     kind, size = look(data, place, end, kinds)
     for _ in range(MOST_QUOTES):
         if kind not in (CLOSER, QUOTE, APOSTROPHE):
@@ -198,7 +198,7 @@ def _follow(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uin
 
 @nb.njit(cache=True, nogil=True)
 def _letters_apart(data: NDArray[np.uint8], start: int, stop: int, kinds: NDArray[np.uint8]) -> Any:
-    """Letters of a word that is single letters with periods between them; 0 for all others."""
+    """Number of letters of a word of single letters with periods between them; 0 for any other word."""
     letters = 0
     place = start
     while place < stop:
@@ -226,7 +226,7 @@ def _is_starter(data: NDArray[np.uint8], place: int, end: int, tables: Tables) -
 def _period(
     data: NDArray[np.uint8], start: int, stop: int, end: int, tables: Tables, is_alone: bool
 ) -> tuple[int, int]:
-    """What the period behind the word data[start:stop] is (part of it, end of the sentence), and where the end is."""
+    """Whether the period behind the word data[start:stop] is part of it, or ends the sentence; and where that ends."""
     place, kind, following = _follow(data, stop + 1, end, tables.kinds)
     letters = _letters_apart(data, start, stop, tables.kinds)
     if kind == _NOTHING:
@@ -248,7 +248,7 @@ def _period(
 
 @nb.njit(cache=True, nogil=True)
 def _mark_ends(data: NDArray[np.uint8], kind: Any, after: int, end: int, kinds: NDArray[np.uint8]) -> Any:
-    """Where the sentence ends because of the mark of `kind` that ends at `after`; -1 if it goes on."""
+    """The end of the sentence, if the mark of `kind` that ends at `after` ends it; -1 if the sentence goes on."""
     following, _ = look(data, after, end, kinds)
     if following in (TERMINAL, PERIOD, FULL_STOP):
         return -1
@@ -260,7 +260,7 @@ def _mark_ends(data: NDArray[np.uint8], kind: Any, after: int, end: int, kinds: 
 
 @nb.njit(cache=True, nogil=True)
 def _is_bullet(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> bool:
-    """Whether a symbol or a number (`1.`, `2)`) of an item of a list stands here, with a blank behind it."""
+    """Whether a symbol or number (`1.`, `2)`) of a list item is at `place`, with a blank behind it."""
     kind, size = look(data, place, end, kinds)
     if kind == DIGIT:
         stop = place
@@ -279,7 +279,7 @@ def _is_bullet(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.
 def _break_ends(
     data: NDArray[np.uint8], line: int, place: int, following: int, end: int, last: tuple[int, int], tables: Tables
 ) -> bool:
-    """Whether one line break ends the sentence: the line data[line:place] and the token `last` are before it."""
+    """Whether one line break ends the sentence. Before it are the line data[line:place] and the token `last`."""
     kind, _ = look(data, following, end, tables.kinds)
     if kind in (LOWER, COMMA, CLOSER, TERMINAL, FULL_STOP, PERIOD):
         return False
@@ -296,7 +296,7 @@ def _break_ends(
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _plain_end(data: NDArray[np.uint8], start: int, end: int, kinds: NDArray[np.uint8]) -> Any:
-    """`_word_end` of the most common words, those of ASCII with a blank near, without a call; -1 for all others."""
+    """`_word_end` of most words without a call: ASCII words with a blank behind or nearly so; -1 for any other."""
     limit = min(end, start + LONGEST)
     place = start
     byte = data[np.uint64(place)]
@@ -312,7 +312,7 @@ def _plain_end(data: NDArray[np.uint8], start: int, end: int, kinds: NDArray[np.
 def _read_text(
     data: NDArray[np.uint8], begin: Any, end: Any, tables: Tables, room: Room, counts: NDArray[np.int64]
 ) -> None:
-    """Writes the tokens and sentences of one text behind those of `counts`: tokens, sentences, tokens that were cut."""
+    """Appends the tokens and sentences of one text. `counts` are the tokens, sentences, and tokens that were cut."""
     starts, ends, sentences = room
     kinds = tables.kinds
     tokens, first, found = counts[0], counts[0], counts[1]
@@ -375,10 +375,10 @@ def _read_text(
 def read_texts(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], tables: Tables, room: Room, texts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Tokens and sentences of texts into `room`, sentences up to the end of text i into texts[i + 1].
+    """Writes tokens and sentences of texts to `room`, and the number of sentences up to text i to texts[i + 1].
 
-    Room for as many tokens as there are bytes, and for one sentence end more, is enough. Returns the numbers of tokens,
-    of sentences, and of tokens that were cut.
+    `room` needs space for as many tokens as there are bytes, and for one more sentence end. Returns the numbers of
+    tokens, of sentences, and of tokens that were cut.
     """
     counts = np.zeros(3, np.int64)
     room.sentences[0] = 0

@@ -1,17 +1,17 @@
-"""Words as spans of bytes, found by an open-addressing table.
+"""Words as spans of bytes, found in a hash table with linear probing.
 
 A vocabulary is a blob of bytes and offsets into it: word i is blob[offsets[i]:offsets[i + 1]]. A slot of the table has
-the upper half of a word's hash and the word's number; its size is a power of two, at most half full.
+the upper half of a word's hash and the word's number. The number of slots is a power of two, and at most half are used.
 """
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN, absorb
 from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _BLOCK = 256
 
@@ -19,7 +19,7 @@ _BLOCK = 256
 @nb.njit(cache=True, nogil=True)
 def _read(data: NDArray[np.uint8], start: int, end: int) -> tuple[np.uint64, np.uint64]:
     """A hash of the bytes data[start:end], and the first eight of them as a number."""
-    state = np.uint64(end - start) * _FACTOR
+    state = np.uint64(end - start) * GOLDEN
     first, chunk, shift = np.uint64(0), np.uint64(0), np.uint64(0)
     for place in range(np.uint64(start), np.uint64(end)):
         chunk |= np.uint64(data[place]) << shift
@@ -27,13 +27,11 @@ def _read(data: NDArray[np.uint8], start: int, end: int) -> tuple[np.uint64, np.
         if shift == 64:
             if place < np.uint64(start) + np.uint64(8):
                 first = chunk
-            state = (state ^ chunk) * _FACTOR
-            state ^= state >> np.uint64(32)
+            state = absorb(state, chunk, GOLDEN)
             chunk = shift = np.uint64(0)
     if end - start < 8:
         first = chunk
-    state = (state ^ chunk) * _FACTOR
-    state = (state ^ (state >> np.uint64(32))) * _FACTOR
+    state = absorb(state, chunk, GOLDEN) * GOLDEN
     return state ^ (state >> np.uint64(29)), first
 
 
@@ -77,7 +75,7 @@ def _slot_of(
 
 @nb.njit(cache=True, nogil=True)
 def fill_slots(blob: NDArray[np.uint8], offsets: NDArray[np.int64], first: int, slots: NDArray[np.uint64]) -> int:
-    """Puts words `first` and later into empty slots; returns the number of a word that occurs twice, or -1."""
+    """Enters the words from `first` on into empty slots; returns the number of a word that occurs twice, or -1."""
     for word in range(first, offsets.size - 1):
         hashed = _read(blob, offsets[word], offsets[word + 1])[0]
         slot = _slot_of(blob, offsets[word], offsets[word + 1], hashed, blob, offsets, slots)
@@ -97,10 +95,10 @@ def find_words(
     firsts: NDArray[np.uint64],
     slots: NDArray[np.uint64],
 ) -> NDArray[np.int32]:
-    """The number of each word data[starts[i]:ends[i]], unknown where the vocabulary lacks it or the span is none.
+    """The number of each word data[starts[i]:ends[i]]; UNKNOWN if the vocabulary lacks it or the span is not valid.
 
-    Block by block, in three passes: hashes; candidates, by the hash alone; comparison. None waits for the one before
-    it word by word. `firsts` are the first eight bytes of each word, most words as a whole.
+    Each block of words takes three passes: hashes, candidates by the hash alone, comparison. So no word waits for the
+    memory accesses of the word before it. `firsts` are the first eight bytes of each word, which is most words whole.
     """
     ids = np.empty(starts.size, np.int32)
     hashes, heads = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
@@ -125,7 +123,7 @@ def find_words(
             same = firsts[word] == heads[row] and offsets[word + 1] - offsets[word] == end - start
             for place in range(8, end - start if same else 0):
                 same &= blob[offsets[word] + place] == data[start + place]
-            if not same:  # another word with the same half of a hash: look on, byte by byte
+            if not same:  # another word has the same half of a hash: search on, byte by byte
                 found = slots[_slot_of(data, start, end, hashes[row], blob, offsets, slots)]
                 ids[begin + row] = np.int32(found & _LOW) if found != EMPTY else UNKNOWN
     return ids
@@ -144,9 +142,9 @@ def add_words(
     words: int,
     ids: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Counts the words from row `begin` on, new ones added; stops where the table or the blob has no room left.
+    """Counts the words from row `begin` on, and adds new ones; stops when the table or the blob has no room left.
 
-    Returns the row it stopped at and the number of words now known.
+    Returns the row it stopped at and the number of words in the vocabulary.
     """
     for row in range(begin, starts.size):
         if not 0 <= starts[row] < ends[row] <= data.size:

@@ -1,32 +1,35 @@
-"""Tokens as the measures of a text see them: hashes, kinds and endings."""
+"""What features need of each token: hashes, kind and ending."""
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
+
 OTHER, NUMBER, WORD = 0, 1, 2
 ENDINGS = 27 * 27
-"""Endings of words: their last two letters, a to z or none of these."""
+"""Endings of words: the last two letters, each a to z or another byte."""
 STEM = 5
-"""Bytes by which words of one family are known: fish, fishing, fisheries."""
-FIRST_HASH, HASH_STEP = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
+"""Words that share so many first bytes count as related: fish, fishing, fisheries."""
 
 
 @nb.njit(cache=True, nogil=True)
 def word_shapes(
     data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int16]]:
-    """Hash, hash of the first five bytes, kind (OTHER, NUMBER, WORD) and ending of each token."""
+    """Hash, hash of the first five bytes, kind (OTHER, NUMBER, WORD) and ending of each token.
+
+    The ending is 27 x the last letter but one + the last letter, where a to z are 1 to 26 and any other byte is 0.
+    """
     hashes, stems = np.empty(starts.size, np.uint64), np.empty(starts.size, np.uint64)
     kinds = np.empty(starts.size, np.uint8)
     endings = np.empty(starts.size, np.int16)
     for i in range(starts.size):
-        value = FIRST_HASH
+        value = FNV_BASIS
         first, second = 0, 0
         for place in range(starts[i], ends[i]):
             byte = data[place]
-            value = (value ^ np.uint64(byte)) * HASH_STEP
-            value ^= value >> np.uint64(32)
+            value = absorb(value, np.uint64(byte), GOLDEN)
             if place == starts[i] + STEM - 1:
                 stems[i] = value
             second = first
@@ -49,7 +52,7 @@ def word_shapes(
 def among(
     hashes: NDArray[np.uint64], wanted: NDArray[np.uint64], bounds: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many hashes of each text are among the sorted `wanted`, and how many of `wanted` each text has."""
+    """How many tokens of each text are in the sorted `wanted`, and how many different ones."""
     found, distinct = np.zeros(bounds.size - 1, np.int64), np.zeros(bounds.size - 1, np.int64)
     last = np.full(wanted.size, -1, np.int64)
     for text in range(bounds.size - 1 if wanted.size else 0):
@@ -66,13 +69,3 @@ def among(
                 distinct[text] += last[low] != text
                 last[low] = text
     return found, distinct
-
-
-@nb.njit(cache=True, nogil=True)
-def segment_sums(values: NDArray[np.float64], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The sum of the values of each text."""
-    out = np.zeros(bounds.size - 1)
-    for text in range(bounds.size - 1):
-        for i in range(bounds[text], bounds[text + 1]):
-            out[text] += values[i]
-    return out

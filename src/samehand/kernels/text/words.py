@@ -1,60 +1,43 @@
-"""Text to words, words to signatures, signatures to edges: the hot loops of I-Match with randomised lexicons.
+"""Text to sets of words, sets of words to signatures: the hot loops of I-Match with randomised lexicons.
 
-Every function here takes arrays and returns arrays. `tests/test_kernels_words.py` holds each one equal to a readable
-reference. Index variables are unsigned where a loop is hot: numba adds a wrap-around check to signed ones.
+`tests/test_kernels_words.py` holds each function equal to a readable reference. Index variables of hot loops are
+unsigned because Numba adds a wrap-around check to signed ones.
 
-Text is UTF-8, documents end to end (document i is data[offsets[i]:offsets[i+1]]). A byte that is not valid UTF-8
-parts words. `characters` (uint32, one entry for each code point) says what a character is: its kind in the upper
-byte, the lower-case code point it is hashed as in the other three; 0 parts words. Sets of words are sorted rows of
-hashes, end to end likewise: set i is words[starts[i]:starts[i+1]].
+Text is UTF-8. Document i is data[offsets[i]:offsets[i+1]]. A byte that is not valid UTF-8 separates words. `characters`
+(uint32) has an entry for each code point: the kind of the character in the upper byte, and the lower-case code point
+that is hashed for it in the other three. The entry 0 separates words. A set of words is a sorted row of hashes: set i
+is words[starts[i]:starts[i+1]].
 """
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
+from samehand.kernels.segments import longest_segment
+from samehand.kernels.utf8 import put_character, wide_character
+
 LETTER, DIGIT, MARK, HIDDEN = 1, 2, 3, 4
-"""Kinds of characters: MARK goes on with a word but begins none, HIDDEN (invisible) is passed over within a word."""
+"""Kinds of characters. A MARK continues a word but begins none. A HIDDEN (invisible) one is ignored within a word."""
 
 KIND_SHIFT = 24
 MOST_LEXICONS = 32
-"""Lexicons, the original one included, that fit into the mask of a word."""
+"""Number of lexicons, with the original one, that fit into the mask of a word."""
 
 _ONE = np.uint64(1)
 _LOW_BYTE = np.uint64(0xFF)
 _HALF = np.uint64(32)
 _CODE = np.uint32((1 << KIND_SHIFT) - 1)
-_MIX_A = np.uint64(0xFF51AFD7ED558CCD)
-_MIX_B = np.uint64(0x9E3779B97F4A7C15)
 _SMALL, _MEDIUM = 24, 1024
-"""Rows up to these sizes are sorted by insertion alone, and by their two upper bytes first."""
+"""Rows up to the first size are sorted by insertion alone, up to the second by their two upper bytes before that."""
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _mix(value: np.uint64) -> np.uint64:
-    """Every bit of the result hangs on every bit of the value."""
-    value = (value ^ (value >> _HALF)) * _MIX_A
-    value = (value ^ (value >> np.uint64(29))) * _MIX_B
+    """Every bit of the result depends on every bit of the value."""
+    value = (value ^ (value >> _HALF)) * MURMUR
+    value = (value ^ (value >> np.uint64(29))) * GOLDEN
     return value ^ (value >> _HALF)
-
-
-@nb.njit(cache=True, nogil=True)
-def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
-    """Code point and length of the character that begins with a byte >= 0x80; (0, 1) where that is not UTF-8."""
-    lead = np.uint32(data[position])
-    length = np.uint64(2) + np.uint64(lead >= 0xE0) + np.uint64(lead >= 0xF0)
-    if lead < 0xC2 or lead > 0xF4 or position + length > end:
-        return np.uint32(0), _ONE
-    code = lead & (np.uint32(0x7F) >> np.uint32(length))
-    for step in range(_ONE, length):
-        byte = np.uint32(data[position + step])
-        if byte & np.uint32(0xC0) != 0x80:
-            return np.uint32(0), _ONE
-        code = (code << np.uint32(6)) | (byte & np.uint32(0x3F))
-    too_long = (length == 3 and code < 0x800) or (length == 4 and code < 0x10000)
-    if too_long or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        return np.uint32(0), _ONE
-    return code, length
 
 
 @nb.njit(cache=True, nogil=True)
@@ -66,10 +49,10 @@ def _gather_words(
     words: NDArray[np.uint64],
     places: NDArray[np.int64],
 ) -> np.int64:
-    """The hash of each word of a document, in order, with its begin and end; returns their number.
+    """Writes the hash, begin and end of each word of a document, in order; returns the number of words.
 
-    `key` is the seed and the odd multiplier of the hash, `rule` the fewest characters and the most digits of a word.
-    A run is written before it is known to be a word and only then counted: short runs cost no wrong prediction.
+    `key` is the seed and the odd multiplier of the hash. `rule` is the fewest characters and the most digits of a word.
+    A run of characters is written before it is known to be a word, and counted only if it is. That saves a branch.
     """
     least, most = np.uint64(rule[0]), np.uint64(rule[1])
     position, end, count = np.uint64(0), np.uint64(text.size), np.uint64(0)
@@ -85,8 +68,7 @@ def _gather_words(
             count += np.uint64(length >= least) & np.uint64(digits <= most)
             state, length, digits, begin = key[0], np.uint64(0), np.uint64(0), position + size
         elif kind != HIDDEN:
-            state = (state ^ np.uint64(entry & _CODE)) * key[1]
-            state ^= state >> _HALF
+            state = absorb(state, np.uint64(entry & _CODE), key[1])
             length += _ONE
             digits += np.uint64(kind == DIGIT)
         position += size
@@ -95,10 +77,10 @@ def _gather_words(
 
 @nb.njit(cache=True, nogil=True)
 def sort_hashes(row: NDArray[np.uint64], spare: NDArray[np.uint64]) -> None:
-    """Sorts `row` in place, `spare` being as long at least.
+    """Sorts `row` in place. `spare` is a scratch array of at least the same length.
 
-    Hashes are spread evenly, so their two upper bytes nearly sort a row of words and insertion does the rest. Long
-    rows go through all eight bytes: no words an adversary chose make them slow.
+    Hashes are spread evenly: a radix sort by their two upper bytes nearly sorts a row, and insertion does the rest.
+    Long rows are sorted by all eight bytes, so that words chosen by an adversary do not make them slow.
     """
     if row.size > _SMALL:
         counts = np.empty(256, np.int64)
@@ -156,16 +138,13 @@ def document_words(
 
 @nb.njit(cache=True, nogil=True)
 def _most_words(offsets: NDArray[np.int64], rule: NDArray[np.int64]) -> np.int64:
-    """The most words a document can have: each needs a character that parts it from the next. One more is written."""
-    longest = 0
-    for document in range(offsets.size - 1):
-        longest = max(longest, offsets[document + 1] - offsets[document])
-    return np.int64(longest // (rule[0] + 1) + 2)
+    """The most words a document can have, and one more: a character separates each word from the next."""
+    return np.int64(longest_segment(offsets) // (rule[0] + 1) + 2)
 
 
 @nb.njit(cache=True, nogil=True)
 def _copy_distinct(row: NDArray[np.uint64], target: NDArray[np.uint64]) -> np.int64:
-    """Copies each value of a sorted row once; returns their number."""
+    """Copies each different value of a sorted row once; returns their number."""
     kept = np.uint64(0)
     before = np.uint64(0)
     for value in row:
@@ -185,7 +164,7 @@ def find_words(
     rule: NDArray[np.int64],
     wanted: NDArray[np.uint64],
 ) -> NDArray[np.int64]:
-    """Where each of the sorted hashes `wanted` stands first in the data: rows of (begin, end), -1 where nowhere."""
+    """The first occurrence of each of the sorted hashes `wanted` in the data: rows of (begin, end), -1 for none."""
     found = np.full((wanted.size, 2), -1, np.int64)
     room = _most_words(offsets, rule)
     row, places = np.empty(room, np.uint64), np.empty((room, 2), np.int64)
@@ -202,8 +181,8 @@ def find_words(
 def lower_words(
     data: NDArray[np.uint8], places: NDArray[np.int64], characters: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The words at these places as they are hashed, lower-cased and without what is hidden: (bytes, offsets)."""
-    text = np.empty(2 * (places[:, 1] - places[:, 0]).sum(), np.uint8)  # lower case may be longer, 3 bytes for 2
+    """The words at these places, lower-cased and without hidden characters, as they are hashed: (bytes, offsets)."""
+    text = np.empty(2 * (places[:, 1] - places[:, 0]).sum(), np.uint8)  # the lower case of 2 bytes may have 3
     offsets = np.zeros(places.shape[0] + 1, np.int64)
     length = np.uint64(0)
     for word in range(places.shape[0]):
@@ -214,34 +193,20 @@ def lower_words(
                 code, size = wide_character(data, position, end)
             entry = characters[code]
             if entry >> np.uint32(KIND_SHIFT) != HIDDEN:
-                length = _encode(entry & _CODE, text, length)
+                length = put_character(np.uint64(entry & _CODE), text, length)
             position += size
         offsets[word + 1] = length
     return text[:length].copy(), offsets
 
 
 @nb.njit(cache=True, nogil=True)
-def _encode(code: np.uint32, text: NDArray[np.uint8], length: np.uint64) -> np.uint64:
-    """Appends one character as UTF-8; returns the new length."""
-    if code < 0x80:
-        text[length] = code
-        return length + _ONE
-    more = np.uint32(1) + np.uint32(code >= 0x800) + np.uint32(code >= 0x10000)
-    text[length] = ((np.uint32(0xFF80) >> more) & np.uint32(0xFF)) | (code >> (np.uint32(6) * more))
-    for step in range(more):
-        shift = np.uint32(6) * (more - np.uint32(1) - np.uint32(step))
-        text[length + _ONE + np.uint64(step)] = np.uint32(0x80) | ((code >> shift) & np.uint32(0x3F))
-    return length + _ONE + np.uint64(more)
-
-
-@nb.njit(cache=True, nogil=True)
 def lexicon_slots(
     words: NDArray[np.uint64], seeds: NDArray[np.uint64], limits: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """An open table of a lexicon's words, by rank: rows of (hash, rank << 32 | mask), hash 0 where it is empty.
+    """A hash table of a lexicon's words: rows of (hash, rank << 32 | mask); hash 0 is an empty slot.
 
-    Bit 0 of the mask is the original lexicon; bit k is set when randomised lexicon k keeps the word, which the word's
-    hash and seeds[k - 1] decide alone: with probability limit / 2 ** 32 (section 4: an independent draw for each).
+    Bit 0 of the mask is the original lexicon. Bit k is set if randomised lexicon k keeps the word: with probability
+    limits[k - 1] / 2 ** 32, drawn independently (section 4) from the word's hash and seeds[k - 1].
     """
     size = 16
     while size < 2 * words.size:
@@ -262,7 +227,7 @@ def lexicon_slots(
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _look_up(slots: NDArray[np.uint64], word: np.uint64) -> np.uint64:
-    """Rank and mask of a word; 0 when it is not in the lexicon (a mask is never 0)."""
+    """Rank and mask of a word; 0 if it is not in the lexicon (a mask is never 0)."""
     last = np.uint64(slots.shape[0] - 1)
     slot = word & last
     while slots[slot, 0] != 0:
@@ -274,7 +239,7 @@ def _look_up(slots: NDArray[np.uint64], word: np.uint64) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _add_word(sums: NDArray[np.uint64], counts: NDArray[np.uint64], word: np.uint64, mask: np.uint64) -> None:
-    """Adds a word to the sum of each lexicon that keeps it: a sum of hashes is the same in any order of the words."""
+    """Adds a word to the sum of each lexicon that keeps it. The sum of hashes does not depend on the order of words."""
     for lexicon in range(np.uint64(sums.size)):
         inside = (mask >> lexicon) & _ONE
         sums[lexicon] += word & (np.uint64(0) - inside)
@@ -293,16 +258,16 @@ def sign_documents(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """Signatures of each set of words under all lexicons, in one pass over its words; overlaps; words added.
 
-    `ranks` bounds the primary lexicon (first, end) and the secondary one. A set with fewer than max(least,
-    share x its size) words of the primary lexicon takes words of the secondary one, by rank, until it has as many
-    (section 3). A signature of fewer than `least` words is refused: 0.
+    `ranks` are the first and end rank of the primary lexicon, and those of the secondary one. A set with fewer than
+    max(least, share x its size) words of the primary lexicon takes words of the secondary one, by rank, until it has as
+    many (section 3). A signature of fewer than `least` words is refused and becomes 0.
     """
     documents = starts.size - 1
     signatures = np.zeros((documents, lexicons), np.uint64)
     overlaps = np.zeros(documents, np.int64)
     added = np.zeros(documents, np.int64)
     sums, counts = np.empty(lexicons, np.uint64), np.empty(lexicons, np.uint64)
-    longest = np.diff(starts).max() if documents else 0
+    longest = longest_segment(starts)
     others, spare = np.empty(longest, np.uint64), np.empty(longest, np.uint64)
     for document in range(documents):
         row = words[starts[document] : starts[document + 1]]
@@ -318,7 +283,7 @@ def sign_documents(
         overlaps[document] = counts[0]
         for lexicon in range(np.uint64(lexicons)):
             if counts[lexicon] >= least:
-                salt = ((counts[lexicon] << np.uint64(8)) | lexicon) * _MIX_B
+                salt = ((counts[lexicon] << np.uint64(8)) | lexicon) * GOLDEN
                 signatures[document, lexicon] = max(_mix(sums[lexicon] ^ salt), _ONE)
     return signatures, overlaps, added
 
@@ -332,7 +297,7 @@ def _add_primary(
     counts: NDArray[np.uint64],
     others: NDArray[np.uint64],
 ) -> np.int64:
-    """Adds the words of the primary lexicon; notes those of the secondary as rank << 32 | position in the row."""
+    """Adds the words of the primary lexicon; writes those of the secondary one as rank << 32 | position in the row."""
     waiting = np.uint64(0)
     for position in range(np.uint64(row.size)):
         entry = _look_up(slots, row[position])

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.buckets import similarity_of
+from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.pointers import lend
 
 _ONE = np.uint64(1)
-_MIX_A = np.uint64(0xFF51AFD7ED558CCD)
-_MIX_B = np.uint64(0x9E3779B97F4A7C15)
 
 
 class SetRows(NamedTuple):
@@ -32,8 +31,7 @@ def digest_sets(starts: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray
     for row in range(digests.size):
         state = np.uint64(starts[row + 1] - starts[row])
         for word in words[starts[row] : starts[row + 1]]:
-            state = (state ^ np.uint64(word)) * _MIX_A
-            state = (state ^ (state >> np.uint64(32))) * _MIX_B
+            state = absorb(state, np.uint64(word), MURMUR) * GOLDEN
         digests[row] = max(state ^ (state >> np.uint64(29)), _ONE)
     return digests
 

@@ -85,7 +85,7 @@ def read(path: Path) -> dict[str, Any]:
     header, begin = _read_header(path)
     try:
         arrays = _mapped(path, header, begin)
-        levels = np.array(header["levels"], np.int64)
+        levels = np.array([int(level) for level in header["levels"]], np.int64)
         compact, metadata = bool(header["compact"]), dict(header["metadata"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(f"{path} has an invalid header: make the model anew.") from error
@@ -104,10 +104,10 @@ def read(path: Path) -> dict[str, Any]:
     return {
         "vocabulary": vocabulary,
         "trie": trie,
-        "logs": logs,
-        "backoffs": backoffs,
+        "logs": logs.astype(np.float32, copy=False),
+        "backoffs": backoffs.astype(np.float32, copy=False),
         "node_counts": counts,
-        "peaks": peaks.astype(np.float32) if compact else peaks,
+        "peaks": peaks.astype(np.float32, copy=False),
         "metadata": metadata | ({"rounding": header.get("rounding")} if compact else {}),
     }
 

@@ -8,8 +8,8 @@ So a count that was stopped continues: runs made from the same text in the same 
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
-import json
 import math
 import shutil
 import tempfile
@@ -25,6 +25,7 @@ from samehand.base.files import write_whole
 from samehand.kernels.ngrams import tries as kernel
 from samehand.methods.language.trie import Make, Trie, TrieBuilder, field_bits
 from samehand.methods.language.vocabulary import MOST_WORDS, Vocabulary, WordCounter
+from samehand.store.done import DoneRecords, part_name
 
 Text = tuple[NDArray[np.int32], NDArray[np.int64]]
 """Word ids, and the offsets of the sentences in them (one more than there are sentences)."""
@@ -83,14 +84,15 @@ def count(
     most = _portion_tokens(memory_bytes)
     made_with = f"{order} {vocabulary.digest()}"
     with _working_folder(folder) as working:
+        done = DoneRecords(working / "done")
         paths: list[Path] = []
         for text in _portions(texts, most):
-            paths.append(working / f"run-{len(paths):06}")
-            is_kept = _made_before(paths[-1], _digest(made_with, text))
-            if not is_kept:
-                write_run(paths[-1], *_windows(text, order=order, words=len(vocabulary)))
-                _mark_made(paths[-1], _digest(made_with, text))
-            kept = ", kept from the stopped count" if is_kept else ""
+            path = working / part_name("run", len(paths))
+            before = done.get(path.name)
+            work = functools.partial(_make_run, path, text, order=order, words=len(vocabulary))
+            done.once(path.name, _digest(made_with, text), work)
+            paths.append(path)
+            kept = ", kept from the stopped count" if done.get(path.name) == before else ""
             on_progress(f"counted portion {len(paths)}: {text[0].size} words{kept}")
         return merged(paths, vocabulary=vocabulary, order=order, memory_bytes=memory_bytes)
 
@@ -171,20 +173,6 @@ def _digest(made_with: str, text: Text) -> str:
     return digest.hexdigest()
 
 
-def _made_before(run: Path, source: str) -> bool:
-    """Whether the run was made from just this source. If not, it loses its done record: it is about to be replaced."""
-    record = run.with_suffix(".json")
-    if record.is_file() and json.loads(record.read_bytes()) == {"source": source}:
-        return True
-    record.unlink(missing_ok=True)
-    return False
-
-
-def _mark_made(run: Path, source: str) -> None:
-    with write_whole(run.with_suffix(".json")) as handle:
-        handle.write(json.dumps({"source": source}).encode())
-
-
 def _portions(texts: Iterable[Text], most: int) -> Iterator[Text]:
     """Texts joined to portions of about `most` words and sentence marks. Longer ones are cut between sentences."""
     waiting: list[Text] = []
@@ -220,15 +208,16 @@ def joined_texts(texts: Sequence[Text]) -> Text:
     return np.concatenate([ids for ids, _ in texts]), np.concatenate([*offsets, shifts[-1:]])
 
 
-def _windows(text: Text, *, order: int, words: int) -> Windows:
+def _make_run(path: Path, text: Text, *, order: int, words: int) -> dict[str, int]:
     high, low = kernel.window_keys(*text, order, field_bits(words), words)
     none = np.empty(0, np.uint64)
     if high.size:
         kernel.sort_wide(high, low, none)
     else:
         low.sort()
-    found: Windows = kernel.collapse(high, low, none)
-    return found
+    high, low, counts = kernel.collapse(high, low, none)
+    write_run(path, high, low, counts)
+    return {"windows": low.size}
 
 
 def write_run(path: Path, high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:

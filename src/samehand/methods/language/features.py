@@ -12,13 +12,12 @@ All measures take time linear in the text, work on many texts at once, and relea
 """
 
 import dataclasses
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base.buffers import end_to_end
 from samehand.kernels.ngrams.tries import FIRST_WORD
+from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
@@ -90,13 +89,6 @@ def known_shares(words: Words) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return number.astype(np.int64), known / np.maximum(1, number)
 
 
-def word_hashes(words: Iterable[str]) -> NDArray[np.uint64]:
-    """The sorted hashes of words, for `Tables.keywords`."""
-    data, offsets = end_to_end(word.lower().encode() for word in words)
-    hashes: NDArray[np.uint64] = shapes.word_shapes(data, offsets[:-1], offsets[1:])[0]
-    return np.unique(hashes)
-
-
 def stem_chances_of(model: Model) -> NDArray[np.float32]:
     """For each word the probability that a content word has its stem."""
     vocabulary = model.vocabulary
@@ -128,7 +120,7 @@ def measure_words(words: Words, model: Model, tables: Tables) -> NDArray[np.floa
 
 def sums(values: NDArray[np.generic], bounds: NDArray[np.int64]) -> NDArray[np.float64]:
     """The sum of the values of each text. It does not depend on the other texts, not even by rounding."""
-    found: NDArray[np.float64] = shapes.segment_sums(values.astype(np.float64), bounds)
+    found: NDArray[np.float64] = segment_sums(values.astype(np.float64), bounds)
     return found
 
 

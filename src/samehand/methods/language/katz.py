@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from samehand.base.errors import UsageError
 from samehand.kernels.ngrams import scores as ngram_scores
 from samehand.kernels.ngrams import tries as kernel
+from samehand.kernels.segments import segment_peaks
 from samehand.methods.language.counting import Counts
 from samehand.methods.language.model import NEVER, Model
 from samehand.methods.language.trie import Trie
@@ -87,7 +88,7 @@ def peaks_of(
 ) -> NDArray[np.float32]:
     """max_v PKL(h, v) of each inner node, over the successors that are in the trie."""
     divergences = ngram_scores.divergences(trie.parents(), suffixes, trie.last_words(), counts, float(tokens))
-    found: NDArray[np.float64] = kernel.child_peaks(trie.first, divergences)
+    found: NDArray[np.float64] = segment_peaks(divergences, trie.first)
     return found.astype(np.float32)
 
 

@@ -10,12 +10,6 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if value >= 10 or value < 0.05 else f"{value:.1f} %"
 
 
-def _raised(base: float, exponent: float) -> str:
-    """A number of which a measure has the logarithm."""
-    value = base ** min(exponent, 30.0)
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
-
-
 def _rest(share: float) -> str:
     return percent(1 - share)
 
@@ -24,45 +18,27 @@ def _degree(value: float) -> str:
     return f"{value:.2f}"
 
 
-def _times(log: float) -> str:
-    return f"{_raised(math.e, log)} times"
-
-
-def _times_less(log: float) -> str:
-    return _times(-log)
-
-
-def _times10(log: float) -> str:
-    return f"{_raised(10, log)} times"
-
-
-def _one_of(log: float) -> str:
-    return f"one of {_raised(math.e, log)}"
-
-
-def _one_of10(log: float) -> str:
-    return f"one of {_raised(10, -log)}"
-
-
-def _once_in(log: float) -> str:
-    return f"once in {_raised(10, log)}"
+def _deviations(value: float) -> str:
+    return f"{value:.1f} standard deviations"
 
 
 def _count(log: float) -> str:
     return f"{math.expm1(min(log, 30.0)):.0f}"
 
 
-def _words(log: float) -> str:
-    return f"{_raised(math.e, log)} words"
+def _power(base: float, pattern: str, sign: int = 1) -> Callable[[float], str]:
+    """Shows the number of which a measure is the logarithm."""
+
+    def show(log: float) -> str:
+        value = base ** min(sign * log, 30.0)
+        return pattern.format(f"{value:,.0f}" if value >= 10 else f"{value:.2f}")
+
+    return show
 
 
-def _factor(log: float) -> str:
-    return f"a factor of {_raised(math.e, log)}"
-
-
-def _deviations(value: float) -> str:
-    return f"{value:.1f} standard deviations"
-
+_times, _times10, _times_less = _power(math.e, "{} times"), _power(10, "{} times"), _power(math.e, "{} times", -1)
+_one_of, _one_of10 = _power(math.e, "one of {}"), _power(10, "one of {}", -1)
+_once_in, _words, _factor = _power(10, "once in {}"), _power(math.e, "{} words"), _power(math.e, "a factor of {}")
 
 MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "unknown_words": ("words", percent, "{} of its words are unknown to the language model"),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from samehand.base.files import copy_whole, file_digest
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.methods.language.detector import NATURAL, SHIPPED_MODEL, DetectorRule, Judgement
 from samehand.methods.language.reference import Judge, open_judge
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
@@ -30,6 +31,7 @@ class LanguageMethod(Method):
 
     name = "language"
     about = "machine-made text: word salad, patchwork and Markov chains"
+    changeable = ("language",)
     command = "fake"
     page_table = LANGUAGE_PAGES
     tables = ()
@@ -69,7 +71,7 @@ class LanguageMethod(Method):
         """Verdicts on texts."""
         verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counts["verdicts"].items())
         cut = f"; {counts['texts_cut']:,} texts were cut (--max-text-bytes)" if counts["texts_cut"] else ""
-        return [f"text of {counts['pages']:,} pages judged: {verdicts or 'none'}{cut}"]
+        return [f"text of {count(counts['pages'], 'page')} judged: {verdicts or 'none'}{cut}"]
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -105,7 +107,7 @@ class _LanguageStage:
 
 
 def judgement_arrays(judgements: Sequence[Judgement]) -> list[pa.Array]:
-    """The columns JUDGEMENT_FIELDS. Of what spoke for natural text the first reason is enough."""
+    """The columns JUDGEMENT_FIELDS. A natural text keeps only its first reason."""
     columns: dict[str, list[Any]] = {
         field.name: [getattr(judgement, field.name) for judgement in judgements] for field in JUDGEMENT_FIELDS
     }
@@ -118,7 +120,7 @@ def judgement_arrays(judgements: Sequence[Judgement]) -> list[pa.Array]:
 def _shortened(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
-    """Texts without what is behind their first `most` bytes, and which of them had more."""
+    """Texts cut after their first `most` bytes, and which of them were longer."""
     sizes = np.diff(offsets)
     is_cut = sizes > most
     if not is_cut.any():

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
 from samehand.kernels.ngrams import scores as kernel
+from samehand.kernels.ngrams.index import Index
 from samehand.kernels.ngrams.tries import END, START, UNKNOWN
 from samehand.methods.language import container
 from samehand.methods.language.counting import check_sentences
@@ -126,22 +127,14 @@ class Model:
         order = self.order if order is None else self._checked_order(order)
         ids, sentences = check_sentences(ids, sentences)
         matched = np.empty(sentences[-1] - sentences[0] + sentences.size - 1 if lengths else 0, np.int8)
-        index, bits = self._index
-        found = kernel.log_probabilities(
-            ids, sentences, order, index, bits, len(self.vocabulary), self.logs, self.backoffs, matched
-        )
-        return found, matched
+        return kernel.log_probabilities(ids, sentences, order, self._index, self.logs, self.backoffs, matched), matched
 
     def _nodes(self, ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int) -> NDArray[np.int64]:
-        index, bits = self._index
-        inner, total = self.trie.inner, len(self.trie)
-        found: NDArray[np.int64] = kernel.ngram_nodes(
-            ids, sentences, order, index, bits, len(self.vocabulary), inner, total
-        )
+        found: NDArray[np.int64] = kernel.ngram_nodes(ids, sentences, order, self._index)
         return found
 
     @functools.cached_property
-    def _index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    def _index(self) -> Index:
         return self.trie.index()
 
     def _checked_order(self, order: int) -> int:

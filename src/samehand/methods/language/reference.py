@@ -94,13 +94,13 @@ class Reference:
         """A reference from the metadata of a model."""
         try:
             names = ("means", "spreads", "weights", "kinds")
-            means, spreads, weights, kinds = (np.array(stored[name], np.float64) for name in names)
+            means, spreads, weights, kinds = (np.array(stored[name], np.float64).ravel() for name in names)
             sizes = (means.size, spreads.size, weights.size - 1, kinds.size)
             found = {str(kind): float(share) for kind, share in stored["found"].items()}
             alarms = float(stored["false_alarms"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError("The natural text sample in this model is invalid: train it anew.") from error
-        whole = np.concatenate([means, spreads, weights, kinds.ravel()])
+        whole = np.concatenate([means, spreads, weights, kinds])
         if sizes != (len(ORDER_MEASURES),) * 3 + (4,) or not np.isfinite(whole).all():
             raise InputError("The natural text sample in this model is invalid: train it anew.")
         return cls(means, spreads, weights, kinds.reshape(2, 2), found, alarms)

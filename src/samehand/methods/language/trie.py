@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from samehand.base.errors import InputError, UsageError
 from samehand.kernels.ngrams import index as ngram_index
 from samehand.kernels.ngrams import tries as kernel
+from samehand.kernels.segments import segment_sums
 
 _MOST_DOUBLINGS = 4
 
@@ -67,14 +68,14 @@ class Trie:
         """The child of an inner node by its last word, or -1."""
         return int(kernel.find_child(self.words, self.first, int(self.levels[1]), node, word))
 
-    def index(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """The hash table that finds children in one step, and its numbers of bits: see `kernels.ngrams.index`."""
+    def index(self) -> ngram_index.Index:
+        """The table that finds children in one step."""
         word, pair, smallest = ngram_index.index_bits(int(self.levels[1]), self.inner, len(self))
         for slot in range(smallest, min(pair, smallest + _MOST_DOUBLINGS) + 1):
             bits = np.array([word, pair, slot], np.uint64)
             slots = np.zeros((1 << slot) + ngram_index.FARTHEST, np.uint64)
             if ngram_index.fill(self.words, self.first, int(self.levels[1]), bits, slots):
-                return slots, bits
+                return ngram_index.Index(slots, bits, int(self.levels[1]), self.inner, len(self))
         raise InputError("The model contains an n-gram twice: make the model anew.")
 
     def sane(self) -> bool:
@@ -86,7 +87,7 @@ class Trie:
 
     def child_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each inner node the sum of `values` (one per node) over its children."""
-        sums: NDArray[np.float64] = kernel.child_sums(self.first, values)
+        sums: NDArray[np.float64] = segment_sums(values, self.first)
         return sums
 
     def kept(self, keep: NDArray[np.bool_]) -> "Trie":

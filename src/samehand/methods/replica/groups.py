@@ -1,9 +1,9 @@
-"""Groups of near replicas in a collection: candidates by signature, cosines, forest, cut, chains.
+"""Groups of near replicas in a collection, found by `samehand.grouping`.
 
-Each of a document's K + 1 signatures is a bucket, and so is its whole set of words; the cosine of two sets of words is
-their similarity. The forest and its cuts are those of `samehand.grouping`. Any of K + 1 is transitive only by chains,
-so a member that is not near enough to its group's centre is parted from it, and the weakest cosine of each group is
-told. Memory: the keys of all documents (8 bytes each), and the sets of words of candidates alone.
+Documents meet in the buckets of their K + 1 signatures, and where their sets of words are the same. The cosine of two
+sets of words is their similarity. Groups may be chains, so a member that is too far from its group's medoid is split
+off, and the weakest cosine of each group is stored. Memory: the keys of all documents (8 bytes each), and the sets of
+words of candidates.
 """
 
 import dataclasses
@@ -41,12 +41,12 @@ MEMBERS_SCHEMA = pa.schema(
         pa.field("lexicon", pa.int64(), nullable=False),
     ]
 )
-"""A member's cosine to its group's centre; and the evidence: the document it agrees with best, on which lexicon."""
+"""A member's cosine to its group's medoid; and the evidence: the most similar document it met, and on which lexicon."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replicas:
-    """The answer: every grouped document once, the groups, and what it took to find them."""
+    """Every grouped document, the groups, and what it took to find them."""
 
     members: pa.Table
     groups: pa.Table
@@ -54,7 +54,7 @@ class Replicas:
 
 
 def candidates(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which rows agree with any other on a key: only their sets of words are ever looked at."""
+    """Which rows share a key with another row. Only their sets of words are compared."""
     found = np.zeros(len(keys), np.bool_)
     for column in keys.T:
         _, places, sizes = np.unique(column, return_inverse=True, return_counts=True)
@@ -70,10 +70,10 @@ def find_replicas(
     weakest: float = 0.7,
     threads: int | None = None,
 ) -> Replicas:
-    """Groups documents, which stand in page_id order. Sets of words of rows that are no `candidates` may be empty.
+    """Groups documents, which are in page_id order. The sets of words of rows that are no `candidates` may be empty.
 
-    `rule.leader_threshold` is the cosine that makes two candidates near replicas, `weakest` the least a
-    member may have towards the centre of its group.
+    `rule.leader_threshold` is the cosine that makes two candidates near replicas. `weakest` is the least cosine of a
+    member to the medoid of its group.
     """
     forest, counts = find_forest(signed.sets, signature_buckets(signed), rule=rule, threads=threads)
     tables = group_documents(page_ids, signed.sets, signed.keys(), forest, rule.leader_threshold, weakest)
@@ -117,7 +117,7 @@ class _SignatureColumns:
 
 
 def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The evidence of each pair: the first lexicon whose signatures agree, ALL_WORDS where only the whole sets do."""
+    """The first lexicon whose signatures agree for each pair; ALL_WORDS if only the whole sets of words do."""
     left, right = keys[pairs[:, 0]], keys[pairs[:, 1]]
     agree = (left == right) & (left != 0)
     firsts = agree.argmax(axis=1)
@@ -125,7 +125,7 @@ def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int32]) -> NDAr
 
 
 def _members_table(page_ids: NDArray[np.int64], keys: NDArray[np.uint64], forest: Edges, groups: Groups) -> pa.Table:
-    """Every member with its best edge: those of the forest stand best first, so it is the first that touches it."""
+    """Every member with its best edge: the first edge of the forest that touches it, because edges are best first."""
     ends, firsts = np.unique(forest.pairs.ravel(), return_index=True)
     edges = firsts[np.searchsorted(ends, groups.members)] // 2
     pairs = forest.pairs[edges]

@@ -9,6 +9,7 @@ import pyarrow as pa
 from samehand.base.buffers import as_binary, column_buffers
 from samehand.base.files import copy_whole, file_digest
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.kernels.html.links import link_hosts
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
@@ -27,6 +28,7 @@ class ReplicaMethod(Method):
 
     name = "replica"
     about = "near replicas: documents with nearly the same words (I-Match)"
+    changeable = ("replica",)
     command = "replicas"
     page_table = REPLICA_SIGNATURES
     tables = (REPLICA_MEMBERS, REPLICA_GROUPS)
@@ -59,8 +61,9 @@ class ReplicaMethod(Method):
 
     def status(self, counts: Counts) -> list[str]:
         """Groups, and what became of the documents."""
-        statuses = ", ".join(f"{count:,} {status}" for status, count in counts["statuses"].items())
-        lines = [f"{counts['groups']:,} groups of {counts['grouped_documents']:,} near replicas; {statuses}"]
+        statuses = ", ".join(f"{number:,} {status}" for status, number in counts["statuses"].items()) or "no documents"
+        groups, documents = count(counts["groups"], "group"), count(counts["grouped_documents"], "near replica")
+        lines = [f"{groups} of {documents}; {statuses}"]
         if counts["markup_capped"]:
             lines.append(f"{counts['markup_capped']:,} pages hit a limit of the markup pass (--max-tokens and others)")
         if counts["leader_cap_hits"]:

@@ -279,7 +279,14 @@ class Prototypes:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharedWords:
-    """What two documents have in common, in words: the evidence behind a cosine."""
+    """What two documents have in common, in words: the evidence behind a cosine.
+
+    Attributes:
+        cosine: Cosine of the two sets of words.
+        shared: The words of both.
+        left_only: The words of the left document alone.
+        right_only: The words of the right document alone.
+    """
 
     cosine: float
     shared: tuple[str, ...]

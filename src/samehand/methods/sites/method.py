@@ -8,6 +8,7 @@ import pyarrow as pa
 from samehand.base.buffers import column_buffers
 from samehand.base.files import file_digest
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.html import parse_pages
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
@@ -23,6 +24,7 @@ class SitesMethod(Method):
 
     name = "sites"
     about = "parked sites by the structure of their home pages, and the providers of their name servers"
+    changeable = ("sites", "providers")
     command = "parked"
     page_table = SITE_PAGES
     tables = (SITES, SITE_CLUSTERS, PROVIDERS)
@@ -47,7 +49,7 @@ class SitesMethod(Method):
     def status(self, counts: Counts) -> list[str]:
         """Verdicts on sites and providers."""
         sites = ", ".join(f"{count:,} {verdict}" for verdict, count in counts["sites"].items())
-        return [f"{sum(counts['sites'].values()):,} sites: {sites}; {providers_line(counts['providers'])}"]
+        return [f"{count(sum(counts['sites'].values()), 'site')}: {sites}; {providers_line(counts['providers'])}"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

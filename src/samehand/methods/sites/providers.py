@@ -126,7 +126,7 @@ def _cluster_row(provider: str, cluster: Cluster, columns: dict[str, list[object
         "prose": evidence.prose,
         "same_title": evidence.same_title,
         "shared_targets": evidence.shared_targets,
-        "own_name": evidence.own_name,
+        "own_name_share": evidence.own_name,
         "score": cluster.score,
         "verdict": cluster.verdict,
         "reason": cluster.reason,

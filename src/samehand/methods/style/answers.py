@@ -3,16 +3,16 @@
 import dataclasses
 import functools
 import itertools
+import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
-from samehand.base.page import Page, digest_of, pages_to_batch
+from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups
@@ -26,11 +26,11 @@ from samehand.methods.style.clusters import (
     read_forest,
     summarise,
 )
-from samehand.methods.style.gaps import Gap, find_gaps
 from samehand.methods.style.noise import Stored, style_batch
 from samehand.methods.style.own_hosts import hosts_named_in, mask_host
 from samehand.methods.style.sketches import open_sketches
 from samehand.store.folder import RunFolder
+from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
 from samehand.store.tables import PAGES, STYLE_FINGERPRINTS
 
@@ -43,17 +43,14 @@ Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Likeness:
-    """One page against all: every page with a similarity above 0, most similar first, and the gaps in that curve."""
-
-    pages: pa.Table
-    gaps: tuple[Gap, ...]
-    compared: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class WeakestLink:
-    """Two pages and their similarity."""
+    """The weakest of some links.
+
+    Attributes:
+        similarity: Similarity of the two pages.
+        left_url: URL of one page.
+        right_url: URL of the other.
+    """
 
     similarity: float
     left_url: str
@@ -93,22 +90,25 @@ class StyleAnswers:
 
     # One to all.
 
-    def like_row(self, row: int) -> Likeness:
-        """Every page by similarity to a page of the run (section 4.1)."""
-        page_id = int(self._folder.page_ids.ids(np.array([row]))[0])
-        unit = page_id >> 32
-        part = self._folder.read_part(STYLE_FINGERPRINTS, unit)
-        stored = Stored.of(part.slice(page_id & 0xFFFFFFFF, 1).combine_chunks().to_batches()[0], self._settings)
-        ((rows, similarities),) = self._nearest(stored, top=None)
-        equal = np.append(self._equal_rows(stored), row)
-        return self._likeness(_with_equal(rows, similarities, np.unique(equal)))
+    def like_row(self, row: int) -> pa.Table:
+        """Every page that shares something with a page of the run, most similar first (section 4.1)."""
+        return self._pages.listed(*self._like_row(row))
 
-    def like_page(self, page: Page) -> Likeness:
-        """Every page by similarity to any page.
+    def like_page(self, page: Page) -> pa.Table:
+        """Every page that shares something with any page, most similar first.
 
-        Where the page has no URL, it is compared with each page of the run as if it stood on that page's host.
+        A page without a URL that the run holds, byte for byte, is taken for that page. Any other is compared with each
+        page of the run as if it stood on that page's host.
         """
-        return self._likeness(self._like(page, top=None))
+        return self._pages.listed(*self._like(page, top=None))
+
+    def _like_row(self, row: int) -> Found:
+        page_id = int(self._folder.page_ids.ids(np.array([row]))[0])
+        part = self._folder.read_part(STYLE_FINGERPRINTS, page_id >> UNIT_BITS)
+        place = page_id & ((1 << UNIT_BITS) - 1)
+        stored = Stored.of(part.slice(place, 1).combine_chunks().to_batches()[0], self._settings)
+        ((rows, similarities),) = self._nearest(stored, top=None)
+        return _with_equal(rows, similarities, np.append(self._equal_rows(stored), row))
 
     def like_each(self, pages: Iterable[tuple[str, Page]], *, top: int) -> Iterator[pa.Table]:
         """The `top` most similar pages of each of many pages, which are given with their names."""
@@ -125,31 +125,39 @@ class StyleAnswers:
     def _like_many(self, pages: Sequence[Page], top: int) -> list[Found]:
         """Those with a URL in one pass over the run; the others one by one, for each may stand on several hosts."""
         placed = [page for page in pages if page.url]
-        found = iter(self._nearest(self._stored(placed), top=top)) if placed else iter(())
-        return [next(found) if page.url else self._like(page, top=top) for page in pages]
+        near = iter(self._nearest(self._stored(placed), top=top)) if placed else iter(())
+        found = []
+        for page in pages:
+            rows, similarities = next(near) if page.url else self._like(page, top=top)
+            rows, similarities = _with_equal(rows, similarities, self._rows_with(page.content))
+            found.append((rows[:top], similarities[:top]))
+        return found
 
     def _like(self, page: Page, *, top: int | None) -> Found:
+        same = self._rows_with(page.content)
+        if page.url:
+            found = self._like_fingerprint(page)
+        else:
+            found = self._like_row(int(same[0])) if same.size else self._like_on_any_host(page)
+        rows, similarities = _with_equal(*found, same)
+        return rows[:top], similarities[:top]
+
+    def _like_fingerprint(self, page: Page) -> Found:
         stored = self._stored([page])
         ((rows, similarities),) = self._nearest(stored, top=None)
-        equal = self._equal_rows(stored, page.content)
-        rows, similarities = _with_equal(rows, similarities, equal)
-        for host, site in [] if page.url else self._hosts_named_in(page.content):
-            masked = dataclasses.replace(page, content=mask_host(page.content, host, site))
-            here = self._rows_of_host(host)
-            there = self._stored([masked])
-            ((near, likeness),) = self._nearest(there, top=None)
-            on_host = np.isin(near, here)
-            equal = np.intersect1d(self._equal_rows(there), here)
-            near, likeness = _with_equal(near[on_host], likeness[on_host], equal)
-            kept = ~np.isin(rows, here)
-            rows = np.concatenate([rows[kept], near])
-            similarities = np.concatenate([similarities[kept], likeness])
-        order = np.lexsort((rows, -similarities))[:top]
-        return rows[order], similarities[order]
+        return _with_equal(rows, similarities, self._equal_rows(stored))
 
-    def _likeness(self, found: Found) -> Likeness:
-        rows, similarities = found
-        return Likeness(self._pages.listed(rows, similarities), find_gaps(similarities), len(self._sketches))
+    def _like_on_any_host(self, page: Page) -> Found:
+        """Each page of the run by similarity to a page that is taken to stand on its host."""
+        rows, similarities = self._like_fingerprint(page)
+        for host, site in self._hosts_named_in(page.content):
+            masked = dataclasses.replace(page, content=mask_host(page.content, host, site))
+            near, likeness = self._like_fingerprint(masked)
+            here = self._rows_of_host(host)
+            kept, on_host = ~np.isin(rows, here), np.isin(near, here)
+            rows = np.concatenate([rows[kept], near[on_host]])
+            similarities = np.concatenate([similarities[kept], likeness[on_host]])
+        return rows, similarities
 
     def _stored(self, pages: Sequence[Page]) -> Stored:
         """Fingerprints, made as a scan makes them."""
@@ -159,21 +167,19 @@ class StyleAnswers:
         words = sketch_words(np.ascontiguousarray(stored.values), self._settings.sketch_bits)
         return self._sketches.nearest(words, stored.filled, least=LIKE_LEAST, top=top)
 
-    def _equal_rows(self, stored: Stored, content: bytes | None = None) -> NDArray[np.int64]:
-        """Rows equal to a page that is too small to compare, by noise and tags or by content: these are alike."""
-        found = [np.zeros(0, np.int64)]
-        if stored.comparable[0]:
-            return found[0]
-        if stored.identity[0]:
-            first = 0
+    def _equal_rows(self, stored: Stored) -> NDArray[np.int64]:
+        """Rows equal in noise and tags to a page that is too small to compare: these are as similar as can be."""
+        found, first = [np.zeros(0, np.int64)], 0
+        if not stored.comparable[0] and stored.identity[0]:
             for batch in self._folder.iterate(STYLE_FINGERPRINTS, ["exact_match_key"]):
                 keys = batch.column("exact_match_key").to_numpy()
                 found.append(first + np.flatnonzero(keys == stored.identity[0]))
                 first += len(batch)
-        if content is not None:
-            digests = self._folder.read(PAGES, ["content_digest"]).column("content_digest")
-            found.append(np.flatnonzero(pc.equal(digests, digest_of(content)).to_numpy()))
-        return np.unique(np.concatenate(found))
+        return np.concatenate(found)
+
+    def _rows_with(self, content: bytes) -> NDArray[np.int64]:
+        """The rows of pages with just this content, whatever their hosts."""
+        return np.flatnonzero(self._content_keys == np.uint64(len(content) << 32 | zlib.crc32(content)))
 
     def _hosts_named_in(self, content: bytes) -> list[tuple[str | None, str | None]]:
         """Hosts of the run that a small page names: on them it would have another fingerprint."""
@@ -253,6 +259,17 @@ class StyleAnswers:
         return self._folder.page_ids.ids()
 
     @functools.cached_property
+    def _content_keys(self) -> NDArray[np.uint64]:
+        """Length and checksum of each page."""
+        keys = np.empty(len(self._page_ids), np.uint64)
+        first = 0
+        for batch in self._folder.iterate(PAGES, ["content_length", "content_crc32"]):
+            lengths, sums = (batch.column(name).to_numpy() for name in ("content_length", "content_crc32"))
+            keys[first : first + len(batch)] = lengths.astype(np.uint64) << np.uint64(32) | sums
+            first += len(batch)
+        return keys
+
+    @functools.cached_property
     def _sketches(self) -> Sketches:
         return open_sketches(self._folder, self._settings)
 
@@ -269,6 +286,7 @@ class StyleAnswers:
 
 def _with_equal(rows: NDArray[np.int64], similarities: NDArray[np.float32], equal: NDArray[np.int64]) -> Found:
     """Rows that are equal to the page come first, at similarity 1."""
+    equal = np.unique(equal)
     kept = ~np.isin(rows, equal)
     rows, similarities = rows[kept], similarities[kept]
     ones = np.ones(equal.size, np.float32)

@@ -14,7 +14,14 @@ from samehand.methods.style.own_hosts import kept_places, mask_host
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SharedRun:
-    """A stretch of noise that both pages have, and the bytes of each source it stands in."""
+    """A stretch of noise that both pages have.
+
+    Attributes:
+        noise: The noise itself.
+        left: The bytes of the left source that it stands in, as (start, end).
+        right: The same of the right source.
+        shingles: How many shingles long it is.
+    """
 
     noise: bytes
     left: tuple[int, int]
@@ -22,9 +29,20 @@ class SharedRun:
     shingles: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
-    """Two pages compared in full: exact similarities, the estimate, and what they share."""
+    """Two pages compared in full: the answer of `samehand.compare`.
+
+    Attributes:
+        jaccard: Exact Jaccard similarity of the sets of shingles.
+        dice: Exact Dice similarity.
+        estimate: The estimate from the fingerprints, which is what a run stores.
+        left_shingles: Distinct shingles of the left page.
+        right_shingles: Distinct shingles of the right page.
+        shared_shingles: Distinct shingles of both.
+        same_noise: Whether the noise of both is the same.
+        runs: The stretches of noise that both share, longest first.
+    """
 
     jaccard: float
     dice: float
@@ -34,6 +52,13 @@ class Comparison:
     shared_shingles: int
     same_noise: bool
     runs: tuple[SharedRun, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"Jaccard {self.jaccard:.2f}, Dice {self.dice:.2f}, estimate {self.estimate:.2f}: "
+            f"{self.shared_shingles:,} shingles shared, of {self.left_shingles:,} and {self.right_shingles:,}, "
+            f"in {len(self.runs):,} stretches"
+        )
 
 
 def compare(left: Page, right: Page, *, settings: Settings) -> Comparison:
@@ -64,7 +89,8 @@ def compare(left: Page, right: Page, *, settings: Settings) -> Comparison:
 
 def _estimate(left: Page, right: Page, settings: Settings) -> float:
     stored = Stored.of(style_batch(pages_to_batch([left, right], 0), settings), settings)
-    if not stored.comparable.all() and stored.identity[0] == stored.identity[1] != 0:
+    is_same = stored.identity[0] == stored.identity[1] != 0 or left.content == right.content
+    if is_same and not stored.comparable.all():
         return 1.0  # too small to compare, and equal
     return estimate(stored.values[0], stored.values[1], settings)
 
@@ -85,7 +111,7 @@ class _Side:
         tables = tables_of(settings)
         kept = noise_of(content, settings)
         positions = kernel.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
-        shingles = kernel.hash_parts(
+        shingles = kernel.hash_shingles(
             np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
         )
         return cls(kept, positions if places is None else places[positions], shingles)

@@ -18,7 +18,15 @@ CROWD = 0.02
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gap:
-    """`pages` pages lie above the gap, the last at similarity `above`; the first below it is at `below`."""
+    """A gap in a curve of similarities.
+
+    Attributes:
+        name: "sharp gap 1", "smooth gap 2" and so on, from the top.
+        above: Similarity of the last page above the gap.
+        below: Similarity of the first page below it.
+        pages: How many pages lie above it.
+        inside: How many pages lie inside a smooth gap.
+    """
 
     name: str
     above: float

@@ -5,6 +5,7 @@ import dataclasses
 import pyarrow as pa
 
 from samehand.base.settings import Settings
+from samehand.base.wording import count
 from samehand.grouping.forest import find_forest
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
@@ -20,6 +21,7 @@ class StyleMethod(Method):
 
     name = "style"
     about = "pages made by the same template or script (hidden style similarity)"
+    changeable = ("grouping",)
     command = "scan"
     page_table = STYLE_FINGERPRINTS
     tables = (STYLE_EDGES, STYLE_MEMBERS, STYLE_CLUSTERS)
@@ -47,10 +49,12 @@ class StyleMethod(Method):
 
     def status(self, counts: Counts) -> list[str]:
         """Clusters, families, and what the search did."""
+        clusters, pages = count(counts["clusters"], "cluster"), count(counts["clustered_pages"], "page")
+        checks, buckets = count(counts["checks"], "pair"), count(counts["buckets"], "bucket")
         lines = [
-            f"{counts['clusters']:,} clusters of {counts['clustered_pages']:,} pages, {counts['families']:,} families",
-            f"{counts['checks']:,} pairs checked in {counts['buckets']:,} buckets of {counts['probes']} probes; "
-            f"{counts['too_small']:,} pages too small to compare, {counts['equal']:,} equal to another page",
+            f"{clusters} of {pages}, {count(counts['families'], 'family')}",
+            f"{checks} checked in {buckets} of {counts['probes']} probes; "
+            f"{count(counts['too_small'], 'page')} too small to compare, {counts['equal']:,} equal to another page",
         ]
         if counts["leader_cap_hits"]:
             lines.append(

@@ -4,8 +4,8 @@
     page_ids     their pages
     filled       how many of their dimensions are filled
     comparable   which of them can be compared
-    columns      the bucket of each row in each probe; there only while grouping goes on
-    identity     hashes of whole fingerprints; likewise
+    columns      the bucket of each row in each probe; only while grouping goes on
+    identity     hashes of whole fingerprints; only while grouping goes on
 
 They are made from the parts of style/fingerprints, several at once, and made again when those change.
 """
@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
+from samehand.base.errors import RunError
 from samehand.base.settings import Settings
 from samehand.grouping.forest import CheckRule
 from samehand.grouping.memory import release
@@ -27,7 +28,7 @@ from samehand.grouping.probes import Buckets, ProbePlan, plan_probes
 from samehand.grouping.sketches import Sketches, lanes_of, sketch_words
 from samehand.kernels.sketches import Lanes
 from samehand.methods.style.noise import STORED_COLUMNS, Stored, estimator_floor
-from samehand.store.arrays import ArrayFiles, map_array
+from samehand.store.arrays import ArrayFiles, Shapes, map_array
 from samehand.store.done import digest_of
 from samehand.store.folder import RunFolder
 from samehand.store.tables import SKETCHES, STYLE_FINGERPRINTS
@@ -65,9 +66,16 @@ def sketch_lanes(settings: Settings) -> Lanes:
 
 
 def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
-    """The sketches of a run, made first where they are not there."""
-    source = _source(folder, settings)
-    folder.done.once(RECORD, source, lambda: _make(folder, settings, plan=None))
+    """The sketches of a run. They are made anew where they are not there, or are not those of its pages."""
+    source, record = _source(folder, settings), folder.done.get(RECORD)
+    if record is not None and record["source"] == source:
+        with contextlib.suppress(RunError):
+            found = _mapped_sketches(folder, settings)
+            if np.array_equal(found.page_ids, folder.page_ids.ids()):
+                return found
+    with folder.locked():
+        folder.done.remove(RECORD)
+        folder.done.once(RECORD, source, lambda: _make(folder, settings, plan=None))
     return _mapped_sketches(folder, settings)
 
 
@@ -91,7 +99,7 @@ def searched(folder: RunFolder, settings: Settings, plan: ProbePlan) -> Iterator
             (folder.path / SKETCHES / f"{name}.npy").unlink(missing_ok=True)
 
 
-def _shapes(rows: int, settings: Settings, plan: ProbePlan | None) -> dict[str, tuple[tuple[int, ...], DTypeLike]]:
+def _shapes(rows: int, settings: Settings, plan: ProbePlan | None) -> Shapes:
     """Shape and type of each array."""
     shapes: dict[str, tuple[tuple[int, ...], DTypeLike]] = {
         "words": ((rows, settings.dimensions * settings.sketch_bits // 64), np.uint64),

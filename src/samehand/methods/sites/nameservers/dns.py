@@ -17,20 +17,19 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-import pyarrow as pa
-
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.files import writing
 from samehand.base.page import host_of
 from samehand.base.settings import Settings
-from samehand.methods.sites.nameservers import NameServers, canonical_name
+from samehand.methods.sites.nameservers.names import BAD_NAME, canonical_name
+from samehand.methods.sites.nameservers.pairs import NameServers
 
 if TYPE_CHECKING:
     import dns.message
 
 OK, NXDOMAIN, NO_ANSWER = "ok", "nxdomain", "no_answer"
 TIMEOUT, REFUSED, SERVFAIL, MALFORMED, UNREACHABLE = "timeout", "refused", "servfail", "malformed", "unreachable"
-BAD_NAME = "bad_name"
+BAD_LINE = "bad_line"
 FINAL = frozenset({OK, NXDOMAIN, NO_ANSWER})
 """Outcomes that another resolver would only repeat. After any other outcome, the next resolver is asked."""
 
@@ -38,7 +37,6 @@ OUTCOMES = (OK, NXDOMAIN, NO_ANSWER, TIMEOUT, REFUSED, SERVFAIL, MALFORMED, UNRE
 DNS_PORT = 53
 _PAYLOAD = 1232
 _SYNC_EVERY = 1000
-_OUTCOME_SCHEMA = pa.schema([("domain", pa.string()), ("outcome", pa.string()), ("queries", pa.int64())])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,17 +83,6 @@ class ResolveProgress:
 OnDnsProgress = Callable[[ResolveProgress], None]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResolveResult:
-    """The name servers, and the outcome of each registered domain. `asked` domains were looked up now, not before."""
-
-    servers: NameServers
-    outcomes: pa.Table
-    asked: int
-    queries: int
-    lost_lines: int
-
-
 class TokenBucket:
     """Lets `rate` takers pass per second, evenly spaced. Unused turns are not saved up."""
 
@@ -125,7 +112,7 @@ def resolve_nameservers(
     settings: Settings | None = None,
     retry: bool = False,
     on_progress: OnDnsProgress = lambda _: None,
-) -> ResolveResult:
+) -> NameServers:
     """Looks up the name servers of the registered domains of `domains`, except those that `cache` knows.
 
     With `retry`, domains whose look-up failed before are looked up again. The resolvers are those of the settings, or
@@ -142,19 +129,13 @@ def resolve_nameservers(
             asyncio.run(asker.ask_all(missing))
         found = [known.outcomes[name] for name in wanted]
         found += [Outcome(domain, BAD_NAME) for domain, name in sorted(names.items()) if not name]
-        lost = known.lost_lines
-    queries = sum(known.outcomes[name].queries for name in missing)
-    rows = [{"domain": one.domain, "outcome": one.outcome, "queries": one.queries} for one in found]
-    table = pa.Table.from_pylist(rows, schema=_OUTCOME_SCHEMA)
-    return ResolveResult(_servers(found), table, len(missing), queries, lost)
-
-
-def _servers(found: Sequence[Outcome]) -> NameServers:
+        bad = {BAD_LINE: known.bad_lines, BAD_NAME: sum(one.refused for one in found)}
     counts = collections.Counter(one.outcome for one in found)
-    refused = sum(one.refused for one in found)
-    servers = NameServers.from_pairs((one.domain, ns) for one in found for ns in one.ns)
-    outcomes = {name: counts[name] for name in OUTCOMES if counts[name]}
-    return dataclasses.replace(servers, outcomes=outcomes, bad={BAD_NAME: refused} if refused else {})
+    return dataclasses.replace(
+        NameServers.from_pairs((one.domain, ns) for one in found for ns in one.ns),
+        outcomes={name: counts[name] for name in OUTCOMES if counts[name]},
+        bad={reason: count for reason, count in bad.items() if count},
+    )
 
 
 def _progress(wanted: Sequence[str], missing: Sequence[str], done: int, sent: int) -> ResolveProgress:
@@ -271,7 +252,7 @@ class _OutcomeFile:
         self._file: IO[bytes] | None = None
         self._unsynced = 0
         self.outcomes: dict[str, Outcome] = {}
-        self.lost_lines = 0
+        self.bad_lines = 0
 
     def outcome_of(self, domain: str) -> str | None:
         """The known outcome of `domain`; None if it was never looked up."""
@@ -318,7 +299,7 @@ class _OutcomeFile:
     def _read(self, line: bytes) -> None:
         outcome = _outcome_of(line)
         if outcome is None:
-            self.lost_lines += 1
+            self.bad_lines += 1
         else:
             self.outcomes[outcome.domain] = outcome
 

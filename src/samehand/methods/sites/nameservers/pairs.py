@@ -63,13 +63,6 @@ class NameServers:
         """Providers of `domain`, sorted. A domain may use the name servers of several."""
         return tuple(sorted({provider for ns in self.servers_of(domain) if (provider := provider_of(ns))}))
 
-    def providers(self) -> pa.Table:
-        """Every domain with each of its providers: domain, provider; sorted."""
-        coded = self.pairs["ns"].combine_chunks().dictionary_encode()
-        found = pa.array([provider_of(ns) for ns in coded.dictionary.to_pylist()], pa.large_string())
-        table = pa.table({"domain": self.pairs["domain"], "provider": found.take(coded.indices)})
-        return _each_once(table.filter(pc.is_valid(table["provider"])))
-
     def servers_of_providers(self) -> dict[str, tuple[str, ...]]:
         """The name servers of each provider, sorted."""
         servers: dict[str, list[str]] = collections.defaultdict(list)

@@ -43,7 +43,7 @@ def store_servers(
         cache.parent.mkdir(exist_ok=True)
         missing = [domain for domain in domains if not found.servers_of(domain)]
         asked = resolve_nameservers(missing, cache=cache, settings=settings, retry=retry, on_progress=on_progress)
-        found = _joined(found, asked.servers)
+        found = _joined(found, asked)
     folder.write(NAMESERVERS, found.pairs)
     return found
 

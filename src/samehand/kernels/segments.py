@@ -1,0 +1,34 @@
+"""Segments that lie end to end: segment i is values[bounds[i]:bounds[i+1]]."""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+
+@nb.njit(cache=True, nogil=True)
+def longest_segment(bounds: NDArray[np.int64]) -> np.int64:
+    """The length of the longest segment, 0 where there is none."""
+    longest = np.int64(0)
+    for segment in range(bounds.size - 1):
+        longest = max(longest, bounds[segment + 1] - bounds[segment])
+    return longest
+
+
+@nb.njit(cache=True, nogil=True)
+def segment_sums(values: NDArray[np.float64], bounds: NDArray[np.integer]) -> NDArray[np.float64]:
+    """The sum of each segment."""
+    sums = np.zeros(bounds.size - 1)
+    for segment in range(bounds.size - 1):
+        for place in range(bounds[segment], bounds[segment + 1]):
+            sums[segment] += values[place]
+    return sums
+
+
+@nb.njit(cache=True, nogil=True)
+def segment_peaks(values: NDArray[np.float64], bounds: NDArray[np.integer]) -> NDArray[np.float64]:
+    """The largest value of each segment, 0 where none is larger."""
+    peaks = np.zeros(bounds.size - 1)
+    for segment in range(bounds.size - 1):
+        for place in range(bounds[segment], bounds[segment + 1]):
+            peaks[segment] = max(peaks[segment], values[place])
+    return peaks
