@@ -1,6 +1,7 @@
 """Runs that hold rows of methods and no content, planted so that grouping has all its work to do."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,9 @@ from samehand.kernels.noise import EMPTY
 from samehand.kernels.sketches import count_filled
 from samehand.kernels.text.wordsets import digest_sets
 from samehand.methods.replica.signatures import FEW_WORDS, SIGNED
+from samehand.sources import Source, Unit
 from samehand.store.done import part_name
-from samehand.store.folder import RunFolder
+from samehand.store.folder import MADE_WITH, RunFolder
 from samehand.store.tables import PAGES, REPLICA_SIGNATURES, STYLE_FINGERPRINTS
 
 SETTINGS = Settings()
@@ -141,23 +143,36 @@ def page_rows(count: int, seed: int = 0) -> pa.Table:
         "url_kind": ["domain"] * count,
         "url_host_name": [f"h{number}.s{number % 90}.com" if number % 50 else None for number in numbers],
         "url_host_private_domain": [f"s{number % 90}.com" if number % 10 else None for number in numbers],
-        "content_length": np.zeros(count, np.int64),
         "source_path": ["planted"] * count,
-        "warc_record_offset": np.arange(count),
-        "warc_record_length": np.zeros(count, np.int64),
     }
     for field in PAGES.fixed_schema:
         if field.name not in columns and field.name != "page_id":
-            columns[field.name] = pa.nulls(count, field.type)
+            none = pa.nulls(count, field.type)
+            columns[field.name] = none if field.nullable else none.fill_null(0)
     return pa.table(columns)
+
+
+def read_record(number: int, pages: int) -> dict[str, Any]:
+    """What the record of a unit says that was read."""
+    unit = Unit(number, Source(name="planted", path="planted", kind="warc", size=0, digest=""), 0, 0)
+    counts = {"pages": pages, "without_url": 0, "damaged": 0, "content_bytes": 0, "seconds": 0.0}
+    bounds = {"first": 0, "stop": 0, "settings": "", "rejected": {}, "skipped": {}}
+    return {"unit": unit.as_dict(), **counts, **bounds}
 
 
 def write_run(path: Path, values: NDArray[np.uint32], bounds: tuple[int, ...] = ()) -> RunFolder:
     """A run of pages with fingerprints and signatures, cut into parts at `bounds`. One part has no pages."""
     folder = RunFolder(path)
     sizes = np.diff([0, *bounds, len(values), len(values)])
-    manifest = {"settings": {}, "inputs": [], "unreadable": [], "methods": ["style", "replica"], "stages": {}}
-    folder.save_manifest({**manifest, "units": len(sizes), "state": "done"})
+    manifest = {
+        "settings": {},
+        "read_settings": SETTINGS.digest(*MADE_WITH),
+        "key": "public",
+        "stages": {},
+        "state": "reading",
+    }
+    lists = {"inputs": [], "unreadable": [], "failures": [], "methods": ["style", "replica"]}
+    folder.save_manifest({**manifest, **lists, "units": len(sizes)})
     rows = {
         PAGES: page_rows(len(values)),
         STYLE_FINGERPRINTS: fingerprint_rows(values),
@@ -170,6 +185,6 @@ def write_run(path: Path, values: NDArray[np.uint32], bounds: tuple[int, ...] = 
             ids = pa.array((unit << 32) + np.arange(size))
             with folder.writer(table, SETTINGS, unit) as writer:
                 writer.write(stored.slice(first, size).append_column("page_id", ids))
-        folder.done.set(part_name(PAGES.name, unit), {"pages": size})
+        folder.done.set(part_name(PAGES.name, unit), read_record(unit, size))
         first += size
     return folder

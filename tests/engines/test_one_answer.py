@@ -103,11 +103,11 @@ def test_all_methods(engine: Engine, demo: DemoFiles, expected: Path, tmp_path: 
 
 @pytest.fixture
 def two_inputs(tmp_path: Path) -> list[str]:
-    """Two files of pages of a few templates on many sites; each text stands on two sites."""
+    """Two files of pages of a few templates on many sites."""
     rng = np.random.default_rng(3)
     lines = []
     for number in range(160):
-        template, text = number % 5, np.random.default_rng(number // 2)
+        template, text = number % 5, np.random.default_rng(number)
         words = " ".join("word" + "".join(text.choice(list("abcdefghij"), 5)) for _ in range(60))
         marks = "".join(np.random.default_rng(template).choice(list("!?;:,.()[]{}+*-/&%$#"), 300))
         html = f"<html><title>{words[:20]}</title><body><p class='{marks}'>{words}</p><a href='/x'>x</a></body></html>"
@@ -120,15 +120,16 @@ def two_inputs(tmp_path: Path) -> list[str]:
 
 
 def test_an_addition(spark, two_inputs: list[str], tmp_path: Path) -> None:
-    whole = samehand.scan(two_inputs, tmp_path / "whole", workers=1, signals="all")
-    grown = samehand.scan(two_inputs[0], tmp_path / "grown", workers=1, signals="all")
+    signals = ("style", "sites")
+    whole = samehand.scan(two_inputs, tmp_path / "whole", workers=1, signals=signals)
+    grown = samehand.scan(two_inputs[0], tmp_path / "grown", workers=1, signals=signals)
     samehand.add(grown.path, two_inputs[1], engine=SparkEngine(spark))
     growth = stored_tables(grown.path)["style/growth.parquet"]
     assert "grew" in growth.column("kind").to_pylist()
     for name in ("style/before.parquet", "style/growth.parquet"):
         (grown.path / name).unlink()
     assert_same_run(grown.path, whole.path)
-    assert {len(whole.clusters()), len(whole.replicas())} == {5, 80}
+    assert len(whole.clusters()) == 5
 
 
 @pytest.fixture(scope="module")

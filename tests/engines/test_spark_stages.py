@@ -157,6 +157,8 @@ def test_forests(style: Case, chunk: int) -> None:
     order = [(name, "ascending") for name in ("left", "right")]
     between = style.tight[pairs[:, 0]] != style.tight[pairs[:, 1]]
     edges = edges.append_column("label", pa.array(style.tight[pairs[:, 0]], mask=between))
+    speaks, found = found.column("speaks"), found.drop_columns(["speaks"])
+    assert speaks.null_count == len(edges)
     assert found.filter(pc.is_valid(found.column("right"))).sort_by(order).equals(edges.sort_by(order))
     pages = found.filter(pc.is_null(found.column("right"))).sort_by("left")
     rows = np.unique(pairs)
@@ -165,6 +167,9 @@ def test_forests(style: Case, chunk: int) -> None:
     _, places, sizes = np.unique(style.tight, return_inverse=True, return_counts=True)
     alone = sizes[places] == 1
     assert pages.column("label").to_pylist() == pa.array(style.tight[rows], mask=alone[rows]).to_pylist()
+    ends = np.unique(pairs[style.forest.similarities < style.settings.weak_link_below])
+    told = dict(zip(found.column("left").to_pylist(), speaks.to_pylist(), strict=True))
+    assert all(told[page] for page in style.page_ids[ends].tolist())
     assert between.any() == (style.settings.cluster_threshold > style.settings.family_threshold)
 
 
@@ -184,12 +189,24 @@ def test_clusters(style: Case, chunk: int) -> None:
         assert centres.column(name).to_pylist() == figures[order].tolist()
 
 
-def test_families(style: Case, chunk: int) -> None:
+@pytest.mark.parametrize("every", [True, False])
+def test_families(style: Case, chunk: int, every: bool) -> None:
+    """The pages that speak for weak links are enough: all pages say the same."""
     rows = style.rows(style.loose, 0.0, label=style.tight)
+    forests = whole(stages.make_forests(style.common, cut_up(rows.filter(pc.is_valid(rows.column("right"))), 61)))
+    speaking = forests.filter(pc.fill_null(forests.column("speaks"), False)).column("left")
+    if every:
+        assert len(speaking) < len(np.unique(style.forest.pairs))
+        assert bool(len(speaking)) == (style.settings.weak_link_below > style.settings.family_threshold)
+    else:
+        chosen = pc.is_in(rows.column("page_id"), speaking)
+        rows = rows.filter(pc.or_(chosen, pc.is_valid(rows.column("right"))))
     found = whole(stages.find_families(style.common, cut_up(rows, 17))).sort_by("page_id")
     in_forest = np.unique(style.forest.pairs)
+    families = style.grouped.families
     assert found.column("page_id").to_pylist() == style.page_ids[in_forest].tolist()
-    assert found.column("family").to_pylist() == style.page_ids[style.grouped.families[in_forest]].tolist()
+    assert found.column("style_family_id").to_pylist() == style.page_ids[families[in_forest]].tolist()
+    assert found.column("in_family").to_pylist() == (np.bincount(families)[families] > 1)[in_forest].tolist()
 
 
 def test_documents(folder: RunFolder, chunk: int) -> None:
@@ -237,7 +254,7 @@ def test_a_method_that_fails_says_its_sentence(tmp_path) -> None:
     (answer,) = stages.group_whole(common, "classes", one)
     ended, sentence = json.loads(answer.column(0)[0].as_py())
     assert ended == "failed"
-    assert "run the same command again" in sentence
+    assert "clusters.parquet is missing" in sentence
 
 
 @given(st.lists(st.integers(1, 9), max_size=20), st.integers(1, 12), st.integers(1, 12))

@@ -1,13 +1,12 @@
 """How the pages of a method travel between tasks, and how they are compared where they meet.
 
-A page travels as a row of PAGES. Pages of equal `identity` are the same (null: the same as nothing); pages that share
-a bucket are compared (null: in no bucket); `draw` is their shuffled order within a group, of 32 bits, as `by_group` of
-`samehand.grouping.medoids` has it among all pages at once.
+A page travels as a row of PAGES. Pages of equal `identity` are the same (null: the same as nothing). Pages that share a
+bucket are compared (null: in no bucket). `draw` is the order of `grouping.medoids.by_group` within a group, of 32 bits.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import ClassVar, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,70 +18,77 @@ from samehand.grouping.comparable import Searchable, shuffle_keys
 from samehand.grouping.forest import CheckRule
 from samehand.grouping.sketches import Sketches, sketch_words
 from samehand.kernels.noise import EMPTY
+from samehand.methods.replica import summary
 from samehand.methods.replica.signatures import Signed, WordSets
-from samehand.methods.replica.summary import KEY_COLUMNS
-from samehand.methods.replica.summary import check_rule as replica_rule
 from samehand.methods.style.sketches import check_rule, probe_plan, sketch_lanes, stored_fingerprints
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
 from samehand.store.tables import REPLICA_SIGNATURES, STYLE_FINGERPRINTS
 
-_Word = TypeVar("_Word", np.uint32, np.uint64)
 PAGES = "page_id long, identity long, draw long, comparable boolean, filled short, words binary, buckets array<long>"
 
-
-class Kind(Protocol):
-    """A method whose pages are grouped by shuffles."""
-
-    table: ClassVar[Table]
-
-    def read(self, folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-        """The pages of a part as PAGES. `first_row` is the row of its first page among all pages of the run."""
-
-    def compared(self, rows: pa.RecordBatch, settings: Settings) -> Searchable:
-        """Rows with the columns of PAGES, ready to be compared."""
-
-    def rule(self, settings: Settings) -> CheckRule:
-        """How the pairs within a bucket are checked."""
+_Word = TypeVar("_Word", np.uint32, np.uint64)
 
 
-class StyleKind:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """A method whose pages are grouped by shuffles.
+
+    `read` gives the pages of a part as PAGES; it is told the part's number and the row of its first page in the run.
+    `compared` makes rows with the columns of PAGES ready to be compared. `rule` says how buckets are checked.
+    """
+
+    table: Table
+    read: Callable[[RunFolder, int, int, Settings], Iterator[pa.RecordBatch]]
+    compared: Callable[[pa.RecordBatch, Settings], Searchable]
+    rule: Callable[[Settings], CheckRule]
+
+
+def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> Iterator[pa.RecordBatch]:
     """Fingerprints: the words are sketches of one width, the buckets are those of the probes."""
+    plan = probe_plan(settings)
+    for stored in stored_fingerprints(folder, number, settings):
+        buckets = plan.columns(stored.values).T
+        words = np.ascontiguousarray(sketch_words(stored.values, settings.sketch_bits)).view(np.uint8)
+        yield _page_batch(
+            stored.page_ids,
+            stored.identity,
+            shuffle_keys(stored.page_ids),
+            stored.comparable,
+            stored.filled,
+            as_binary(words.ravel(), np.arange(len(words) + 1) * words.shape[1]),
+            buckets.astype(np.int64),
+            (buckets == EMPTY) | ~stored.comparable[:, np.newaxis],
+        )
 
-    table: ClassVar = STYLE_FINGERPRINTS
 
-    def read(self, folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-        """The fingerprints of a part, a batch at a time."""
-        plan = probe_plan(settings)
-        for stored in stored_fingerprints(folder, number, settings):
-            buckets = plan.columns(stored.values).T
-            words = np.ascontiguousarray(sketch_words(stored.values, settings.sketch_bits)).view(np.uint8)
-            yield _page_batch(
-                stored.page_ids,
-                stored.identity,
-                shuffle_keys(stored.page_ids),
-                stored.comparable,
-                stored.filled,
-                as_binary(words.ravel(), np.arange(len(words) + 1) * words.shape[1]),
-                buckets.astype(np.int64),
-                (buckets == EMPTY) | ~stored.comparable[:, np.newaxis],
-            )
+def _compared_style(rows: pa.RecordBatch, settings: Settings) -> Sketches:
+    words = _words(rows, np.uint64)[0].reshape(-1, settings.dimensions * settings.sketch_bits // 64)
+    filled, page_ids = (rows.column(name).to_numpy().copy() for name in ("filled", "page_id"))
+    comparable = rows.column("comparable").to_numpy(zero_copy_only=False)
+    return Sketches(words, filled, sketch_lanes(settings), page_ids, comparable)
 
-    def compared(self, rows: pa.RecordBatch, settings: Settings) -> Sketches:
-        """Sketches."""
-        words = _words(rows, np.uint64)[0].reshape(-1, settings.dimensions * settings.sketch_bits // 64)
-        filled, page_ids = (rows.column(name).to_numpy().copy() for name in ("filled", "page_id"))
-        comparable = rows.column("comparable").to_numpy(zero_copy_only=False)
-        return Sketches(words, filled, sketch_lanes(settings), page_ids, comparable)
 
-    def rule(self, settings: Settings) -> CheckRule:
-        """That of style."""
-        return check_rule(settings)
+def _read_replica(folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Documents: the words are their sets of words, the buckets are their signatures."""
+    for batch in folder.iterate_part(REPLICA_SIGNATURES, number, [*summary.KEY_COLUMNS, "word_set"]):
+        signed = Signed.of(pa.Table.from_batches([batch]))
+        yield _page_batch(
+            batch.column("page_id"),
+            signed.digests,
+            shuffle_keys(first_row + np.arange(len(batch))),
+            signed.sets.comparable,
+            np.zeros(len(batch), np.int16),
+            as_binary(signed.sets.words.view(np.uint8), 4 * signed.sets.starts),
+            signed.signatures.view(np.int64),
+            signed.signatures == 0,
+        )
+        first_row += len(batch)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _DrawnSets(WordSets):
-    """Sets of words that are drawn as among all documents of the run, whose rows decide there."""
+    """Sets of words that are drawn as among all documents of the run, where their rows decide."""
 
     draws: NDArray[np.uint64]
 
@@ -91,38 +97,15 @@ class _DrawnSets(WordSets):
         return self.draws[rows] << np.uint64(32)
 
 
-class ReplicaKind:
-    """Documents: the words are their sets of words, the buckets are their signatures."""
-
-    table: ClassVar = REPLICA_SIGNATURES
-
-    def read(self, folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-        """The documents of a part, a batch at a time."""
-        for batch in folder.iterate_part(REPLICA_SIGNATURES, number, [*KEY_COLUMNS, "word_set"]):
-            signed = Signed.of(pa.Table.from_batches([batch]))
-            yield _page_batch(
-                batch.column("page_id"),
-                signed.digests,
-                shuffle_keys(first_row + np.arange(len(batch))),
-                signed.sets.comparable,
-                np.zeros(len(batch), np.int16),
-                as_binary(signed.sets.words.view(np.uint8), 4 * signed.sets.starts),
-                signed.signatures.view(np.int64),
-                signed.signatures == 0,
-            )
-            first_row += len(batch)
-
-    def compared(self, rows: pa.RecordBatch, settings: Settings) -> WordSets:
-        """Sets of words."""
-        words, starts = _words(rows, np.uint32)
-        return _DrawnSets(starts, words, rows.column("draw").to_numpy().astype(np.uint64))
-
-    def rule(self, settings: Settings) -> CheckRule:
-        """That of near replicas."""
-        return replica_rule(settings)
+def _compared_replica(rows: pa.RecordBatch, _: Settings) -> WordSets:
+    words, starts = _words(rows, np.uint32)
+    return _DrawnSets(starts, words, rows.column("draw").to_numpy().astype(np.uint64))
 
 
-KINDS: dict[str, Kind] = {"style": StyleKind(), "replica": ReplicaKind()}
+KINDS = {
+    "style": Kind(STYLE_FINGERPRINTS, _read_style, _compared_style, check_rule),
+    "replica": Kind(REPLICA_SIGNATURES, _read_replica, _compared_replica, summary.check_rule),
+}
 """By the names of the methods. The other methods are grouped whole, in one task."""
 
 
@@ -137,7 +120,6 @@ def _page_batch(
     is_empty: NDArray[np.bool_],
 ) -> pa.RecordBatch:
     values = pa.array(np.ascontiguousarray(buckets).ravel(), mask=np.ascontiguousarray(is_empty).ravel())
-    starts = np.arange(len(buckets) + 1, dtype=np.int32) * buckets.shape[1]
     return pa.record_batch(
         {
             "page_id": page_ids,
@@ -146,7 +128,7 @@ def _page_batch(
             "comparable": comparable,
             "filled": filled,
             "words": words.cast(pa.binary()),
-            "buckets": pa.ListArray.from_arrays(starts, values),
+            "buckets": pa.ListArray.from_arrays(np.arange(len(buckets) + 1, dtype=np.int32) * buckets.shape[1], values),
         }
     )
 

@@ -19,7 +19,8 @@ from samehand.base.errors import SamehandError
 from samehand.engine.spark.common import Common
 from samehand.engine.spark.kinds import KINDS
 from samehand.engine.spark.remote import batch_of
-from samehand.grouping.cuts import supported
+from samehand.grouping.comparable import shuffle_keys
+from samehand.grouping.cuts import SUPPORT_SAMPLE, supported
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import check_buckets, join_equal
 from samehand.methods.registry import methods
@@ -33,9 +34,9 @@ MOST_ROWS = (1 << 31) - 1
 
 TWINS = "page_id long, twin_of long, similarity float"
 CHECKED = "left long, right long, similarity float, counts array<long>"
-FOREST = "component long, left long, right long, similarity float, label long"
+FOREST = "component long, left long, right long, similarity float, label long, speaks boolean"
 CLUSTERS = """page_id long, label long, similarity float, pages long, mean_similarity double, weakest_link float"""
-FAMILIES = "page_id long, family long"
+FAMILIES = "page_id long, style_family_id long, in_family boolean"
 DOCUMENTS = """page_id long, replica_group_id long, cosine float, linked_page_id long, linked_cosine float,
     lexicon long, documents long, weakest_cosine float, mean_cosine float"""
 ADDRESSES = """page_id long, url string, doc_id string, host string, site string, host_hash long, site_hash long"""
@@ -191,10 +192,23 @@ def make_forests(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
         left, right = forest.pairs[:, 0], forest.pairs[:, 1]
         inside = pa.array(page_ids[labels[left]], mask=labels[left] != labels[right])
         columns = [of_page[left], page_ids[left], page_ids[right], forest.similarities, inside]
-        yield pa.record_batch(columns, names=_names(FOREST))
-        alone = np.bincount(labels, minlength=len(page_ids))[labels] == 1
+        yield pa.record_batch([*columns, pa.nulls(len(left), pa.bool_())], names=_names(FOREST))
+        label = pa.array(page_ids[labels], mask=np.bincount(labels, minlength=len(labels))[labels] == 1)
         none = pa.nulls(len(page_ids), pa.int64()), pa.nulls(len(page_ids), pa.float32())
-        yield pa.record_batch([of_page, page_ids, *none, pa.array(page_ids[labels], mask=alone)], names=_names(FOREST))
+        speaks = _speaking(page_ids, labels, forest.pairs[forest.similarities < np.float32(settings.weak_link_below)])
+        yield pa.record_batch([of_page, page_ids, *none, label, speaks], names=_names(FOREST))
+
+
+def _speaking(page_ids: NDArray[np.int64], labels: NDArray[np.int32], weak: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """The pages that `supported` looks at: the ends of weak links, and a sample of the groups at the ends."""
+    speaks = np.zeros(len(page_ids), np.bool_)
+    speaks[weak] = True
+    members = np.flatnonzero(np.isin(labels, labels[weak]))
+    draws = shuffle_keys(page_ids[members]) >> np.uint64(32)
+    members = members[np.lexsort((draws, labels[members]))]
+    names = labels[members]
+    speaks[members[np.arange(len(names)) - np.searchsorted(names, names) < SUPPORT_SAMPLE]] = True
+    return speaks
 
 
 # Groups within components. Rows are the pages of a component and the edges between them, which have a `right`.
@@ -217,10 +231,9 @@ def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
 
 
 def find_families(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Whole loose components to FAMILIES. Rows are the forest of each, and pages that speak for its weak links.
+    """Whole loose components to FAMILIES. Rows are the forest of each, and the pages that speak for its weak links.
 
-    These pages are the ends of weak links and the first few, as they are drawn, of the tight components at the ends:
-    `supported` looks at no others. Memory: some 50 bytes for each page of a component, 200 for those.
+    Memory: some 50 bytes for each page of a component, 200 for those that speak.
     """
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
@@ -243,8 +256,9 @@ def find_families(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
         both = Edges(
             np.concatenate([firm.packed, stood.packed]), np.concatenate([firm.similarities, stood.similarities])
         )
-        families = page_ids[cut(both, len(page_ids), settings.family_threshold)]
-        yield pa.record_batch([page_ids, families], names=_names(FAMILIES))
+        families = cut(both, len(page_ids), settings.family_threshold)
+        in_family = np.bincount(families, minlength=len(page_ids))[families] > 1
+        yield pa.record_batch([page_ids, page_ids[families], in_family], names=_names(FAMILIES))
 
 
 def find_documents(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:

@@ -7,7 +7,6 @@ import numpy as np
 
 from samehand.engine.spark import stages
 from samehand.engine.spark.grouping import Steps, groups_of
-from samehand.grouping.cuts import SUPPORT_SAMPLE
 from samehand.grouping.forest import CheckCounts
 from samehand.methods.method import Counts
 from samehand.methods.style.method import miss_counts
@@ -27,16 +26,18 @@ def group_style(steps: Steps) -> Counts:
     edges, found = steps.edges(pages, twins)
     inside = edges.join(steps.components(edges).withColumnRenamed("page_id", "left"), "left")
     cut = steps.by_component("forest", stages.make_forests, stages.FOREST, inside)
-    forest = cut.where("right is not null")
-    placed = cut.where("right is null").selectExpr("component", "left as page_id", "label")
+    forest, placed = cut.where("right is not null"), cut.where("right is null").withColumnRenamed("left", "page_id")
     compared = pages.select("page_id", "comparable", "filled", "words")
     tight = placed.where("label is not null").selectExpr("label as component", "page_id")
     tight_edges = forest.where("label is not null").selectExpr("label as component", "left", "right", "similarity")
     clusters = steps.by_component(
         "clusters", stages.find_clusters, stages.CLUSTERS, tight_edges, compared.join(tight, "page_id")
     )
-    speaking = compared.join(_speaking(steps, pages, forest, placed), "page_id")
-    families = steps.by_component("families", stages.find_families, stages.FAMILIES, forest.drop("label"), speaking)
+    speaking = placed.where("speaks").selectExpr("component", "page_id", "coalesce(label, page_id) as label")
+    loose_edges = forest.select("component", "left", "right", "similarity")
+    families = steps.by_component(
+        "families", stages.find_families, stages.FAMILIES, loose_edges, compared.join(speaking, "page_id")
+    )
     counts = CheckCounts(probes=len(probe_plan(settings)))
     counts.add(np.array(found))
     counts.rows, counts.too_small = pages.selectExpr("count(*)", "count_if(not comparable)").collect()[0]
@@ -44,33 +45,12 @@ def group_style(steps: Steps) -> Counts:
     return {**dataclasses.asdict(counts), **_publish(steps, forest, clusters, families), **miss_counts(settings)}
 
 
-def _speaking(steps: Steps, pages: "DataFrame", forest: "DataFrame", placed: "DataFrame") -> "DataFrame":
-    """The pages that `supported` looks at: page_id, label, component. Labels are tight components."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as sql
-
-    # Similarities are compared in single precision, as `grouping` does it.
-    weak = forest.where(sql.col("similarity") < float(np.float32(steps.settings.weak_link_below)))
-    ends = weak.select(sql.explode(sql.array("left", "right")).alias("page_id")).distinct()
-    labelled = ends.join(placed, "page_id").withColumn("label", sql.coalesce("label", "page_id"))
-    # A page that is an end speaks for its group too, drawn or not: `supported` takes those drawn first.
-    drawn = sql.row_number().over(Window.partitionBy("label").orderBy("draw", "page_id"))
-    members = pages.select("page_id", "draw").join(placed.where("label is not null"), "page_id")
-    asked = members.join(labelled.select("label").distinct(), "label", "left_semi").withColumn("place", drawn)
-    sample = asked.where(sql.col("place") <= SUPPORT_SAMPLE)
-    columns = ["page_id", "label", "component"]
-    return labelled.select(*columns).union(sample.select(*columns)).distinct()
-
-
 def _publish(steps: Steps, forest: "DataFrame", clusters: "DataFrame", families: "DataFrame") -> Counts:
     """Writes edges, clusters and members; returns their counts."""
-    from pyspark.sql import Window
     from pyspark.sql import functions as sql
 
-    size = sql.count("*").over(Window.partitionBy("style_family_id"))
-    placed = families.withColumnRenamed("family", "style_family_id").withColumn("in_family", size > 1)
     addresses = steps.addresses().select("page_id", "url", "doc_id", "host_hash", "site_hash")
-    found = placed.join(clusters.withColumnRenamed("label", "style_cluster_id"), "page_id", "left")
+    found = families.join(clusters.withColumnRenamed("label", "style_cluster_id"), "page_id", "left")
     found = found.withColumn("style_cluster_id", sql.coalesce("style_cluster_id", "page_id"))
     found = found.withColumn("similarity", sql.coalesce("similarity", sql.lit(1.0).cast("float")))
     named = steps.stored("named", found.join(addresses, "page_id"))
