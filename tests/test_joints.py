@@ -396,7 +396,7 @@ def test_a_mail_run_answers_every_command(mail: Path, tmp_path: Path, samehand_c
     assert added.code == 0
     assert "8 pages" in added.err
     status = samehand_command("status", run).out
-    assert "replica: 1 groups of 8 near replicas" in status
+    assert "replica: 1 group of 8 near replicas" in status
     assert "language: text of 8 pages judged: 8 too short" in status
     assert "style" not in status
 
