@@ -13,11 +13,10 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from samehand.base.errors import RunError, SettingsError
@@ -28,6 +27,9 @@ from samehand.store.manifest import DONE, FORMAT, check_manifest
 from samehand.store.page_ids import UNIT_BITS, PageIds
 from samehand.store.table import Table
 from samehand.store.tables import FILES, PAGES, TABLES
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 _BATCH_ROWS = 1 << 14
 DAMAGED = "Scan the inputs again with --force."
@@ -211,8 +213,10 @@ class RunFolder:
         record = self.done.get(part_name(PAGES.name, number))
         return record["pages"] if record else 0
 
-    def dataset(self, table: Table) -> ds.Dataset:
+    def dataset(self, table: Table) -> "ds.Dataset":
         """A table that is read when it is used, and no more of it than is used. Types are checked then."""
+        import pyarrow.dataset as ds  # it imports pandas where there is one, which takes a second
+
         paths = [self.path / table.path]
         if table.in_parts:
             numbered = (self.part_path(table, number) for number in self.page_ids.units.tolist())
@@ -221,10 +225,10 @@ class RunFolder:
 
     def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
         self._check_there(path)
-        with _checked(path):
-            self._check_schema(table, pq.read_schema(path), path, columns)
+        with _checked(path), pq.ParquetFile(path) as part:
+            self._check_schema(table, part.schema_arrow, path, columns)
             names = list(columns or table.schema(self.settings()).names)
-            return self._checked_values(table, pq.read_table(path, columns=names, partitioning=None), path)
+            return self._checked_values(table, part.read(columns=names).select(names), path)
 
     def _check_there(self, path: Path) -> None:
         if not path.is_file():
