@@ -25,6 +25,11 @@ class StyleMethod(Method):
     command = "scan"
     page_table = STYLE_FINGERPRINTS
     tables = (STYLE_EDGES, STYLE_MEMBERS, STYLE_CLUSTERS)
+    counted = dict.fromkeys(
+        ("clusters", "clustered_pages", "families", "checks", "buckets", "large_buckets", "probes")
+        + ("too_small", "equal", "leader_cap_hits"),
+        int,
+    )
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:
         """The style settings."""
