@@ -122,8 +122,7 @@ class OpenedRun:
         if not isinstance(method, str) or method not in methods():
             raise UsageError(f"There is no method {method!r}{nearest(str(method), methods())}")
         self._require(method)
-        counts: dict[str, Any] = self.manifest["stages"][method]
-        return counts
+        return methods()[method].checked(self.manifest["stages"][method])
 
     def compute(
         self,

@@ -270,6 +270,8 @@ class Run(OpenedRun):
             return Result(members)
         group_id = self._numbered(self.folder.read(REPLICA_GROUPS), number, "group", "replica_group_id")
         found = members.filter(pc.equal(members.column("replica_group_id"), group_id))
+        if not len(found):
+            raise RunError(f"{self.path / REPLICA_MEMBERS.path} lacks the members of group {number}. {DAMAGED}")
         return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
 
     def language(self, by: str = "page") -> Result:

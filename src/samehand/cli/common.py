@@ -95,6 +95,7 @@ def run_with(
     if changes or method not in run.manifest["stages"]:
         with watched(context, [method]) as on_progress:
             run.compute(method, engine=engine_from(options), on_progress=on_progress, **changes)
+    run.counts(method)  # refuses damaged ones before anything is printed
     return run
 
 
@@ -107,5 +108,5 @@ def say_status(run: "Run", method: str) -> None:
     """Says what a method found."""
     from samehand.methods.registry import methods
 
-    for line in methods()[method].sentences(run.counts(method)):
+    for line in methods()[method].status(run.counts(method)):
         say(f"{line}.")

@@ -35,7 +35,7 @@ def scan_summary(run: "samehand.Run") -> list[str]:
             f"{count(read['without_url'], 'page')} of {read['pages']:,} have no URL: no host or site is known."
         )
     for name in run.methods:
-        lines += [f"{line}." for line in methods()[name].sentences(run.counts(name))[:1]]
+        lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
     caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
     return lines + completeness(
         str(run.path),
@@ -216,13 +216,14 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
         "content_bytes": sum(record["content_bytes"] for record in records.values()),
         "growth": manifest.get("growth", {}),
         "methods": {name: _method_status(folder, name, manifest["stages"]) for name in manifest["methods"]},
-        "classes": manifest["stages"].get("classes", {}),
+        "classes": methods()["classes"].checked(manifest["stages"].get("classes", {})),
     }
 
 
 def _method_status(folder: RunFolder, name: str, stages: dict[str, Any]) -> dict[str, Any]:
     """How far a method is: how many units have their rows, and what it reported if it is complete."""
-    return {"units_done": len(folder.done.parts(name)), "counts": stages.get(name)}
+    counts = methods()[name].checked(stages[name]) if name in stages else None
+    return {"units_done": len(folder.done.parts(name)), "counts": counts}
 
 
 def status_lines(found: dict[str, Any]) -> list[str]:
@@ -241,9 +242,9 @@ def status_lines(found: dict[str, Any]) -> list[str]:
         if state["counts"] is None:
             lines.append(f"{name}: not complete, {state['units_done']} of {found['units']} units of work done")
         else:
-            lines += [f"{name}: {line}" for line in methods()[name].sentences(state["counts"])]
+            lines += [f"{name}: {line}" for line in methods()[name].status(state["counts"])]
     if found["classes"]:
-        lines += methods()["classes"].sentences(found["classes"])
+        lines += methods()["classes"].status(found["classes"])
     if found["growth"]:
         lines.append(f"since pages were added: {growth_line(found['growth'])}")
     if found["state"] != DONE:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from samehand.base.errors import RunWriteError, SamehandError, SettingsError
+from samehand.base.errors import RunError, RunWriteError, SamehandError, SettingsError
 from samehand.base.settings import Settings
 from samehand.engine.engine import Plan, plan_inputs
 from samehand.engine.progress import OnProgress, Progress
@@ -70,7 +70,7 @@ class LocalEngine:
 def _run_here(folder: RunFolder, task: Task, settings: Settings, on_progress: OnProgress) -> TaskOutcome:
     try:
         return TaskOutcome(task, process_task(folder, task, settings, on_progress))
-    except RunWriteError:
+    except RunError:
         raise
     except SamehandError as error:
         return TaskOutcome(task, failure=str(error))
@@ -169,8 +169,8 @@ class _Pool:
         for kind, content in messages:
             if kind == "progress":
                 self._on_progress(Progress(**content))
-            elif kind == "cannot_write":
-                raise RunWriteError(content)
+            elif kind in ("cannot_write", "damaged"):
+                raise (RunWriteError if kind == "cannot_write" else RunError)(content)
             else:
                 task = worker.task
                 self._give_next(worker)

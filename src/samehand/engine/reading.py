@@ -12,7 +12,7 @@ from samehand.base.settings import Settings
 from samehand.engine.engine import Engine
 from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.stored_pages import check_inputs
-from samehand.engine.tasks import READ, Task, TaskOutcome, method_record, progress_of
+from samehand.engine.tasks import READ, Task, TaskOutcome, method_record, page_table, progress_of
 from samehand.sources import Unit
 from samehand.store.done import part_name
 from samehand.store.folder import RunFolder
@@ -77,7 +77,8 @@ def _record_when_done(folder: RunFolder, unit: Unit, settings: Settings) -> dict
 
 def method_is_done(folder: RunFolder, unit: Unit, method: str, settings: Settings) -> bool:
     """Whether the rows of a method are there for the pages of a unit, made from just these settings."""
-    return folder.done.get(part_name(method, unit.number)) == method_record(folder, unit, method, settings)
+    is_there = folder.part_path(page_table(method), unit.number).is_file()
+    return is_there and folder.done.get(part_name(method, unit.number)) == method_record(folder, unit, method, settings)
 
 
 def _misfits(folder: RunFolder, units: Sequence[Unit], failures: dict[int, TaskOutcome]) -> list[Unit]:

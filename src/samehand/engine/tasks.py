@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from samehand.base.errors import InputError, RunWriteError, SamehandError
+from samehand.base.errors import InputError, RunError, RunWriteError, SamehandError
 from samehand.base.page import Outcome, Page, Reject, pages_to_batch, rejects_to_batch
 from samehand.base.settings import Settings
 from samehand.engine.progress import OnProgress, Progress
@@ -119,12 +119,15 @@ def attempt(
 ) -> tuple[str, dict[str, Any] | str]:
     """Does one task in a process of its own, and says how it ended: "done" with the record, or why not.
 
-    What "cannot_write" stops the whole run; what "failed" is counted, and the run goes on.
+    A run folder that is "damaged" or that it "cannot_write" to stops the whole run. What "failed" is counted, and the
+    run goes on.
     """
     try:
         return "done", process_task(folder, task, settings, on_progress)
     except RunWriteError as error:
         return "cannot_write", str(error)
+    except RunError as error:
+        return "damaged", str(error)
     except SamehandError as error:
         return "failed", str(error)
 
@@ -185,7 +188,7 @@ class _PartWriter:
         self._task = task
         self._settings = settings
         self._stages = {name: methods()[name].stage(folder, settings) for name in task.methods}
-        self._tables = {name: _page_table(name) for name in task.methods}
+        self._tables = {name: page_table(name) for name in task.methods}
         wanted = list(self._tables.values())
         if task.reads:
             wanted += [PAGES, REJECTS, CONTENT] if settings.keep_pages else [PAGES, REJECTS]
@@ -249,7 +252,8 @@ class _PartWriter:
         )
 
 
-def _page_table(method: str) -> Table:
+def page_table(method: str) -> Table:
+    """The rows per page of a method."""
     table = methods()[method].page_table
     if table is None:
         raise InputError(f"The method {method} has no rows per page.")

@@ -14,6 +14,7 @@ from samehand.base.errors import RunError
 from samehand.base.settings import Settings
 from samehand.methods.page_batch import PageBatch
 from samehand.store.folder import DAMAGED, RunFolder
+from samehand.store.shape import fits
 from samehand.store.table import Table
 
 Counts = dict[str, Any]
@@ -48,6 +49,8 @@ class Method:
     """Groups of settings that concern this method alone, so they may change after the scan."""
     command: ClassVar[str]
     """The command that computes it for an existing run."""
+    counted: ClassVar[dict[Any, Any]]
+    """The shape (samehand.store.shape) of what `group` reports."""
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:
         """Puts into the run folder what every worker needs."""
@@ -72,9 +75,8 @@ class Method:
         """Sentences about what the method found."""
         raise NotImplementedError
 
-    def sentences(self, counts: Counts) -> Sequence[str]:
-        """`status` of counts out of a run folder. RunError if they are not those that the method writes."""
-        try:
-            return self.status(counts)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise RunError(f"The counts of the method {self.name} are damaged ({error!r}). {DAMAGED}") from error
+    def checked(self, counts: Counts) -> Counts:
+        """Counts out of a run folder. RunError if they are not what `group` reports."""
+        if not fits(counts, self.counted):
+            raise RunError(f"The counts of the method {self.name} are damaged. {DAMAGED}")
+        return counts

@@ -20,13 +20,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from samehand.base.errors import RunError, SettingsError
-from samehand.base.files import locked, publish, remove_leftovers, temporary_name, write_whole, writing
+from samehand.base.files import locked, remove_leftovers, write_whole, writing
 from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.store.done import DoneRecords, part_name
 from samehand.store.manifest import DONE, FORMAT, check_manifest
 from samehand.store.page_ids import UNIT_BITS, PageIds
 from samehand.store.table import Table
 from samehand.store.tables import FILES, PAGES, TABLES
+from samehand.store.writer import TableWriter
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -55,7 +56,7 @@ class RunFolder:
             raise RunError(
                 f"{path} is not a run folder: it has no run.json. Make one with: samehand scan INPUTS -o {path}"
             )
-        folder.manifest()
+        folder.settings()
         return folder
 
     @property
@@ -124,6 +125,13 @@ class RunFolder:
         if key != PUBLIC_KEY:
             self.write_text("key", key, mode=0o600)
 
+    def own_file(self, name: str) -> Path:
+        """Where a file that grows stands. RunError if a stranger put a link or a pipe there: samehand makes none."""
+        path = self.path / name
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise RunError(f"{path} is not a plain file. Remove it, then run the same command again.")
+        return path
+
     def write_text(self, name: str, text: str, *, mode: int = 0o644) -> None:
         """Writes a small file whole or not at all."""
         with write_whole(self.path / name, mode=mode) as handle:
@@ -139,14 +147,15 @@ class RunFolder:
         """The ids of all pages, from the records of the units that are read. Checked against the parts of `pages`."""
         counts = {}
         for number, record in self.done.parts(PAGES.name).items():
-            rows = self._rows_in(self.part_path(PAGES, number))
+            rows = self._rows_in(number)
             if rows != record["pages"]:
                 raise _misses_pages(self.part_path(PAGES, number))
             counts[number] = rows
         return PageIds.of(counts)
 
-    def _rows_in(self, path: Path) -> int:
-        self._check_there(path)
+    def _rows_in(self, number: int) -> int:
+        path = self.part_path(PAGES, number)
+        self._check_there(PAGES, path)
         with _checked(path):
             return int(pq.read_metadata(path).num_rows)
 
@@ -165,7 +174,7 @@ class RunFolder:
         """The units whose parts belong to the run. RunError if a part is missing."""
         numbers: list[int] = self.page_ids.units.tolist()
         for number in numbers:
-            self._check_there(self.part_path(table, number))
+            self._check_there(table, self.part_path(table, number))
         return numbers
 
     def read(self, table: Table, columns: Sequence[str] | None = None) -> pa.Table:
@@ -179,10 +188,10 @@ class RunFolder:
     def read_part(self, table: Table, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The part of one unit, checked."""
         path = self.part_path(table, number)
-        rows = self._read_file(table, path, columns)
+        rows = self._read_file(table, path, self._with_ids(table, columns))
         if table.has_page_rows and rows.num_rows != self._pages_of(number):
             raise _misses_pages(path)
-        return self._checked_part(rows, number << UNIT_BITS, path)
+        return self._checked_part(rows, number << UNIT_BITS, path).select(list(columns or rows.column_names))
 
     def iterate(self, table: Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table in parts, in page_id order, a batch at a time, checked."""
@@ -194,19 +203,24 @@ class RunFolder:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of one part, at most `rows` at a time and those of one row group together, checked."""
         path = self.part_path(table, number)
-        self._check_there(path)
+        self._check_there(table, path)
         left = self._pages_of(number) if table.has_page_rows else 0
-        first = number << UNIT_BITS
+        first, names = number << UNIT_BITS, self._with_ids(table, columns)
         with _checked(path), pq.ParquetFile(path) as part:
-            self._check_schema(table, part.schema_arrow, path, columns)
-            for batch in _batches(part, columns, rows):
+            self._check_schema(table, part.schema_arrow, path, names)
+            for batch in _batches(part, names, rows):
                 left -= len(batch)
                 if table.has_page_rows and left < 0:
                     break
-                yield self._checked_part(self._checked_values(table, batch, path), first, path)
+                yield self._checked_part(self._checked_values(table, batch, path), first, path).select(list(columns))
                 first += len(batch)
         if table.has_page_rows and left:
             raise _misses_pages(path)
+
+    def _with_ids(self, table: Table, columns: Sequence[str] | None) -> list[str]:
+        """The columns to read: rows of pages are known by their ids, whether those are asked for or not."""
+        names = list(columns or table.schema(self.settings()).names)
+        return ["page_id", *names] if table.has_page_rows and "page_id" not in names else names
 
     def _pages_of(self, number: int) -> int:
         """How many pages a unit has."""
@@ -224,15 +238,16 @@ class RunFolder:
         return ds.dataset([str(path.absolute()) for path in paths], table.schema(self.settings()), format="parquet")
 
     def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
-        self._check_there(path)
+        self._check_there(table, path)
         with _checked(path), pq.ParquetFile(path) as part:
             self._check_schema(table, part.schema_arrow, path, columns)
             names = list(columns or table.schema(self.settings()).names)
             return self._checked_values(table, part.read(columns=names).select(names), path)
 
-    def _check_there(self, path: Path) -> None:
+    def _check_there(self, table: Table, path: Path) -> None:
         if not path.is_file():
-            raise RunError(f"{path} is missing. Run the same scan or add again: it makes what is missing.")
+            again = "Run the same scan or add again: it makes what is missing."
+            raise RunError(f"{path} is missing. {again if table.method != table.name else DAMAGED}")
 
     def _check_schema(self, table: Table, found: pa.Schema, path: Path, columns: Sequence[str] | None) -> None:
         """The columns that are to be read have the names and types they must have."""
@@ -250,10 +265,11 @@ class RunFolder:
     def _checked_values(self, table: Table, rows: Rows, path: Path) -> Rows:
         """Values are what their types say, such as text in UTF-8. Required ones are there."""
         rows.validate(full=True)
-        for column in table.columns:
-            if column.required and column.name in rows.schema.names and rows.column(column.name).null_count:
-                raise RunError(f"Column {column.name} of {path} lacks values. {DAMAGED}")
-        return rows
+        fields = [field for field in table.schema(self.settings()) if field.name in rows.schema.names]
+        for field in fields:
+            if not field.nullable and rows.column(field.name).null_count:
+                raise RunError(f"Column {field.name} of {path} lacks values. {DAMAGED}")
+        return rows.select([field.name for field in fields]).cast(pa.schema(fields))
 
     def _checked_ids(self, table: Table, rows: pa.Table) -> pa.Table:
         """Columns of ids hold pages of the run and nothing else. Rows with a rank stand in its order."""
@@ -279,7 +295,7 @@ class RunFolder:
         with self.writer(table, self.settings()) as writer:
             writer.write(rows)
 
-    def writer(self, table: Table, settings: Settings, number: int | None = None) -> "TableWriter":
+    def writer(self, table: Table, settings: Settings, number: int | None = None) -> TableWriter:
         """Writes a table, or the part of a unit, batch by batch."""
         path = self.path / table.path if number is None else self.part_path(table, number)
         return TableWriter(path, table.schema(settings))
@@ -340,48 +356,3 @@ def _batches(part: pq.ParquetFile, columns: Sequence[str], rows: int) -> Iterato
 
 def _misses_pages(path: Path) -> RunError:
     return RunError(f"{path} does not hold the pages of its unit in order. {DAMAGED}")
-
-
-class TableWriter:
-    """Writes one Parquet file batch by batch, under a temporary name until it is complete and on disk."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._path = path
-        self._temporary = temporary_name(path)
-        self.schema = schema
-        self._writer: pq.ParquetWriter | None = None
-
-    def __enter__(self) -> Self:
-        with writing(self._path.parent):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(
-                self._temporary, self.schema, compression="zstd", use_dictionary=_dictionary_columns(self.schema)
-            )
-        return self
-
-    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
-        """Appends rows, whose columns may stand in another order."""
-        if self._writer is not None and rows.num_rows:
-            table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-            with writing(self._path.parent):
-                self._writer.write_table(table.select(self.schema.names).cast(self.schema))
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._writer is None:
-            return
-        with writing(self._path.parent):
-            self._writer.close()
-            if kind is not None:
-                self._temporary.unlink(missing_ok=True)
-                return
-            with self._temporary.open("rb") as handle:
-                os.fsync(handle.fileno())
-            publish(self._temporary, self._path)
-
-
-def _dictionary_columns(schema: pa.Schema) -> list[str]:
-    """Columns with few values; the others (digests, fingerprints, bytes) only cost time to look through."""
-    return [field.name for field in schema if pa.types.is_string(field.type) and field.name != "content_digest"]
-
-
-__all__ = ["RunFolder", "TableWriter", "part_name"]

@@ -1,6 +1,7 @@
 """The classes of style clusters, as a method of a run: it combines what style and replica found."""
 
 from collections import Counter
+from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +20,7 @@ class ClassesMethod(Method):
     about = "what kind of cluster each style cluster is: mirror, copy, link farm or template"
     command = "replicas"
     tables = (CLASSES,)
+    counted: ClassVar = {str: int}
     needs = ("style", "replica")
 
     def group_source(self, folder: RunFolder, settings: Settings) -> str:

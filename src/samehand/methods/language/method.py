@@ -4,7 +4,7 @@ import functools
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,7 @@ class LanguageMethod(Method):
     command = "fake"
     page_table = LANGUAGE_PAGES
     tables = ()
+    counted: ClassVar = {"verdicts": {str: int}, "pages": int, "texts_cut": int}
     profiles = ("web", "mail")
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:

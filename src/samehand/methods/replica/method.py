@@ -2,6 +2,7 @@
 
 import functools
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +33,13 @@ class ReplicaMethod(Method):
     command = "replicas"
     page_table = REPLICA_SIGNATURES
     tables = (REPLICA_MEMBERS, REPLICA_GROUPS)
+    counted: ClassVar = {
+        "groups": int,
+        "grouped_documents": int,
+        "statuses": {str: int},
+        "markup_capped": int,
+        "leader_cap_hits": int,
+    }
     profiles = ("web", "mail")
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:

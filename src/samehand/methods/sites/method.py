@@ -1,6 +1,7 @@
 """The sites method: parked sites by the structure of home pages, per provider of name servers, as a method of a run."""
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites.features import page_features
 from samehand.methods.sites.judge import judge_sites, providers_line
 from samehand.methods.sites.tags import structure_batch
+from samehand.methods.sites.verdicts import VERDICT_ORDER
 from samehand.store.folder import RunFolder
 from samehand.store.tables import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES
 
@@ -28,6 +30,12 @@ class SitesMethod(Method):
     command = "parked"
     page_table = SITE_PAGES
     tables = (SITES, SITE_CLUSTERS, PROVIDERS)
+    counted: ClassVar = {
+        "sites": dict.fromkeys(VERDICT_ORDER, int),
+        "providers": dict.fromkeys(VERDICT_ORDER, int),
+        "placeholders": {str: int},
+        **dict.fromkeys(("clusters", "without_servers", "cut_pages", "markup_capped"), int),
+    }
     needs = ("style",)
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:

@@ -1,6 +1,7 @@
 """The style method: hidden style similarity, as a method of a run."""
 
 import dataclasses
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -25,6 +26,10 @@ class StyleMethod(Method):
     command = "scan"
     page_table = STYLE_FINGERPRINTS
     tables = (STYLE_EDGES, STYLE_MEMBERS, STYLE_CLUSTERS)
+    counted: ClassVar = {
+        **dict.fromkeys(("clusters", "clustered_pages", "families", "checks", "buckets", "large_buckets"), int),
+        **dict.fromkeys(("probes", "too_small", "equal", "leader_cap_hits"), int),
+    }
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:
         """The style settings."""

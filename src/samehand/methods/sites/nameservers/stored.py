@@ -39,7 +39,7 @@ def store_servers(
     domains = domains_of(site_homes(folder))
     found = read_nameservers(files, wanted=domains) if files else NameServers.from_pairs(())
     if resolve or retry:
-        cache = folder.path / DNS_CACHE
+        cache = folder.own_file(DNS_CACHE)
         cache.parent.mkdir(exist_ok=True)
         missing = [domain for domain in domains if not found.servers_of(domain)]
         asked = resolve_nameservers(missing, cache=cache, settings=settings, retry=retry, on_progress=on_progress)

@@ -1,0 +1,52 @@
+"""Parquet files that are there whole or not at all."""
+
+import os
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from samehand.base.files import publish, temporary_name, writing
+
+
+class TableWriter:
+    """Writes one Parquet file batch by batch, under a temporary name until it is complete and on disk."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._temporary = temporary_name(path)
+        self.schema = schema
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> Self:
+        with writing(self._path.parent):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(
+                self._temporary, self.schema, compression="zstd", use_dictionary=_dictionary_columns(self.schema)
+            )
+        return self
+
+    def write(self, rows: pa.Table | pa.RecordBatch) -> None:
+        """Appends rows, whose columns may stand in another order."""
+        if self._writer is not None and rows.num_rows:
+            table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+            with writing(self._path.parent):
+                self._writer.write_table(table.select(self.schema.names).cast(self.schema))
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._writer is None:
+            return
+        with writing(self._path.parent):
+            self._writer.close()
+            if kind is not None:
+                self._temporary.unlink(missing_ok=True)
+                return
+            with self._temporary.open("rb") as handle:
+                os.fsync(handle.fileno())
+            publish(self._temporary, self._path)
+
+
+def _dictionary_columns(schema: pa.Schema) -> list[str]:
+    """Columns with few values; the others (digests, fingerprints, bytes) only cost time to look through."""
+    return [field.name for field in schema if pa.types.is_string(field.type) and field.name != "content_digest"]
