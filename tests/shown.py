@@ -11,9 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from samehand.base.settings import GROUPS, PRESETS, Settings, fields_of
+from samehand.base.setting import GROUPS
+from samehand.base.settings import PRESETS, Settings, fields_of
 from samehand.sources.reasons import REASONS
-from samehand.store.tables import FILES, TABLES
+from samehand.store.files import FILES
+from samehand.store.tables import TABLES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")

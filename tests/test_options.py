@@ -9,7 +9,8 @@ import pytest
 
 import samehand
 from samehand.base.errors import UsageError
-from samehand.base.settings import GROUPS, Settings, fields_of
+from samehand.base.setting import GROUPS
+from samehand.base.settings import Settings, fields_of
 from samehand.cli import options
 from samehand.cli.main import cli
 

@@ -24,8 +24,9 @@ from samehand.methods.sites.labels import label_sites, save_labels
 from samehand.methods.sites.method import METHOD
 from samehand.methods.sites.tags import TagSequences, tag_sequences
 from samehand.methods.sites.verdicts import VERDICT_ORDER
+from samehand.store.files import DNS_CACHE
 from samehand.store.folder import RunFolder
-from samehand.store.tables import DNS_CACHE, PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES
+from samehand.store.tables import PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES
 
 PARKING = {"parkwell.example", "lotside.test"}
 

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from samehand.base.errors import SettingsError
-from samehand.base.settings import GROUPS, PRESETS, Settings, fields_of
+from samehand.base.setting import GROUPS
+from samehand.base.settings import PRESETS, Settings, fields_of
 
 
 @pytest.mark.parametrize(

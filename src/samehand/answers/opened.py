@@ -9,7 +9,8 @@ from samehand.answers.arguments import Path, engine_of, path_of, progress_of, te
 from samehand.answers.pages import PageName, RunPages
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, SettingsError, UsageError
-from samehand.base.settings import Settings, fields_of, nearest
+from samehand.base.setting import nearest
+from samehand.base.settings import Settings, fields_of
 from samehand.methods import ORDER
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, REJECTS

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from samehand.answers.arguments import told
 from samehand.base.errors import SamehandError, UsageError
 from samehand.base.neutral import neutral
-from samehand.base.settings import nearest
+from samehand.base.setting import nearest
 
 _SHOWN_ROWS = 20
 _SHOWN_TEXT = 60

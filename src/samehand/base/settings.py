@@ -5,47 +5,20 @@ defaults (docs/style.md has the figures). `Settings.preset("paper")` is what the
 """
 
 import dataclasses
-import difflib
 import functools
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from samehand.base.errors import SettingsError
+from samehand.base.setting import check_value, nearest, setting
 
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
 PROFILES = ("web", "mail")
-GROUPS = {
-    "read": "Reading",
-    "style": "Style",
-    "grouping": "Grouping",
-    "markup": "Markup",
-    "replica": "Near replicas",
-    "language": "Fake text",
-    "sites": "Sites",
-    "providers": "Providers",
-    "labels": "Labels",
-}
-"""The groups of settings and their titles, in the order of --help-all and docs/settings.md."""
-
-
-def _setting(
-    default: Any,
-    group: str,
-    help_text: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[Any, ...] = (),
-    common: bool = False,
-) -> Any:
-    """One setting. `common` ones are shown by `samehand scan --help`, all of them by `--help-all`."""
-    metadata = {"group": group, "help": help_text, "low": low, "high": high, "choices": choices, "common": common}
-    return dataclasses.field(default=default, metadata=metadata)
 
 
 def _with_known_names(cls: type["Settings"]) -> type["Settings"]:
@@ -77,59 +50,59 @@ class Settings:
         0.7
     """
 
-    profile: str = _setting(
+    profile: str = setting(
         "web", "read", "What the inputs hold: web pages, or mail (.eml, mbox, Maildir).", choices=PROFILES, common=True
     )
-    max_page_bytes: int = _setting(
+    max_page_bytes: int = setting(
         10_000_000, "read", "Cut pages after this many decoded bytes, and mark them.", low=1_000, high=1_000_000_000
     )
-    max_compression_ratio: int = _setting(
+    max_compression_ratio: int = setting(
         200,
         "read",
         "Reject a page that unpacks to more than 1 MB and to more than this many times its size.",
         low=10,
         high=100_000,
     )
-    any_status: bool = _setting(
+    any_status: bool = setting(
         False,
         "read",
         "Accept every HTTP status, not only 2xx: error pages and redirects become pages too.",
         common=True,
     )
-    split_bytes: int = _setting(
+    split_bytes: int = setting(
         256_000_000, "read", "Split WARC and JSONL files longer than this between workers.", low=1_000, high=1 << 50
     )
-    keep_pages: bool = _setting(
+    keep_pages: bool = setting(
         False, "read", "Store the pages in the run folder. Later commands then work without the inputs.", common=True
     )
 
-    shingle_bytes: int = _setting(16, "style", "Bytes of noise in one shingle (the paper's n).", low=2, high=63)
-    dimensions: int = _setting(
+    shingle_bytes: int = setting(16, "style", "Bytes of noise in one shingle (the paper's n).", low=2, high=63)
+    dimensions: int = setting(
         128, "style", "Dimensions of a fingerprint (the paper's m). A power of two.", low=16, high=4096
     )
-    fold_spaces: bool = _setting(True, "style", "Replace each run of white space in the noise by one space.")
-    key: str = _setting(PUBLIC_KEY, "style", "Key of the shingle hash. A secret key hides the hash from spammers.")
-    estimator: str = _setting(
+    fold_spaces: bool = setting(True, "style", "Replace each run of white space in the noise by one space.")
+    key: str = setting(PUBLIC_KEY, "style", "Key of the shingle hash. A secret key hides the hash from spammers.")
+    estimator: str = setting(
         "filled",
         "style",
         "Divide the matching dimensions by those filled in either page (filled) or by all of them (paper).",
         choices=ESTIMATORS,
     )
-    host_mask_max_page_bytes: int = _setting(
+    host_mask_max_page_bytes: int = setting(
         8_192,
         "style",
         "Ignore a page's own host name in its noise, on pages up to this size.",
         low=0,
         high=1 << 30,
     )
-    min_filled: int = _setting(
+    min_filled: int = setting(
         48,
         "style",
         "Pages with fewer filled dimensions are not compared. They are grouped only if noise and tags are equal.",
         low=0,
         high=4096,
     )
-    min_noise_bytes: int = _setting(
+    min_noise_bytes: int = setting(
         16,
         "style",
         "Pages too small to compare that have less noise than this are grouped only if all bytes are equal.",
@@ -137,62 +110,62 @@ class Settings:
         high=4096,
     )
 
-    family_threshold: float = _setting(
+    family_threshold: float = setting(
         0.14, "grouping", "Similarity that makes a family: pages of the same software.", low=0.01, high=1.0, common=True
     )
-    cluster_threshold: float = _setting(
+    cluster_threshold: float = setting(
         0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.", low=0.01, high=1.0, common=True
     )
-    weak_link_below: float = _setting(
+    weak_link_below: float = setting(
         0.25, "grouping", "A family link below this similarity needs the support of other pairs.", low=0.0, high=1.0
     )
-    weak_link_support: float = _setting(
+    weak_link_support: float = setting(
         0.12,
         "grouping",
         "Mean similarity between the clusters at both ends that supports a weak link.",
         low=0.0,
         high=1.0,
     )
-    min_centre_ratio: float = _setting(
+    min_centre_ratio: float = setting(
         0.7,
         "grouping",
         "A member stays in a cluster if its similarity to the medoid is at least this share of the threshold.",
         low=0.0,
         high=1.0,
     )
-    miss_probability: float = _setting(
+    miss_probability: float = setting(
         0.01,
         "grouping",
         "Accepted probability to miss a pair at the family threshold. It determines the number of probes.",
         low=1e-12,
         high=0.5,
     )
-    probes: int = _setting(
+    probes: int = setting(
         0, "grouping", "Number of probes (the paper's p). 0 derives it from --miss-probability.", low=0, high=1 << 16
     )
-    probe_dimensions: int = _setting(
+    probe_dimensions: int = setting(
         1, "grouping", "Dimensions that one probe compares (the paper's k).", low=1, high=16
     )
-    exhaustive_bucket_size: int = _setting(
+    exhaustive_bucket_size: int = setting(
         64,
         "grouping",
         "Buckets up to this size check all pairs. Larger ones compare each page with leaders.",
         low=2,
         high=4096,
     )
-    max_leaders: int = _setting(
+    max_leaders: int = setting(
         64, "grouping", "Leaders of a large bucket. Pages that exceed the limit are counted.", low=1, high=4096
     )
-    sketch_bits: int = _setting(8, "grouping", "Bits per dimension that a check compares.", choices=(8, 32))
+    sketch_bits: int = setting(8, "grouping", "Bits per dimension that a check compares.", choices=(8, 32))
 
-    attribute_texts: bool = _setting(False, "markup", "Count alt and title attributes as visible text.")
-    max_tokens: int = _setting(
+    attribute_texts: bool = setting(False, "markup", "Count alt and title attributes as visible text.")
+    max_tokens: int = setting(
         1_000_000, "markup", "Stop after this many tags and comments of a page, and mark it.", low=100, high=1 << 40
     )
-    max_attributes: int = _setting(
+    max_attributes: int = setting(
         1_000, "markup", "Stop after this many attributes of a tag, and mark the page.", low=10, high=1 << 40
     )
-    max_value_bytes: int = _setting(
+    max_value_bytes: int = setting(
         1 << 22,
         "markup",
         "Stop after this many bytes of an attribute value, and mark the page.",
@@ -200,80 +173,80 @@ class Settings:
         high=1 << 40,
     )
 
-    lexicon_path: str = _setting("", "replica", "Lexicon file for near replicas. Empty: the shipped English lexicon.")
-    randomised_lexicons: int = _setting(
+    lexicon_path: str = setting("", "replica", "Lexicon file for near replicas. Empty: the shipped English lexicon.")
+    randomised_lexicons: int = setting(
         10, "replica", "Randomised lexicons beside the original one (the paper's K).", low=0, high=30
     )
-    lexicon_sample_max: float = _setting(
+    lexicon_sample_max: float = setting(
         2 / 3, "replica", "Share of the words that the largest randomised lexicon keeps.", low=0.001, high=0.999
     )
-    lexicon_sample_min: float = _setting(
+    lexicon_sample_min: float = setting(
         1 / 32, "replica", "Share of the words that the smallest randomised lexicon keeps.", low=0.001, high=0.999
     )
-    lexicon_seed: int = _setting(1, "replica", "Seed of the randomised lexicons.", low=0, high=1 << 62)
-    min_words: int = _setting(5, "replica", "Skip and count documents with fewer distinct words.", low=1, high=1000)
-    min_overlap: int = _setting(
+    lexicon_seed: int = setting(1, "replica", "Seed of the randomised lexicons.", low=0, high=1 << 62)
+    min_words: int = setting(5, "replica", "Skip and count documents with fewer distinct words.", low=1, high=1000)
+    min_overlap: int = setting(
         4, "replica", "Words shared with a lexicon that a signature needs at least.", low=1, high=1000
     )
-    min_overlap_share: float = _setting(
+    min_overlap_share: float = setting(
         0.1,
         "replica",
         "A document that shares a smaller part of its words with the lexicon also uses the secondary lexicon.",
         low=0.0,
         high=1.0,
     )
-    replica_cosine: float = _setting(
+    replica_cosine: float = setting(
         0.8, "replica", "Cosine of the word sets that makes two candidates near replicas.", low=0.1, high=1.0
     )
-    replica_min_centre_cosine: float = _setting(
+    replica_min_centre_cosine: float = setting(
         0.7, "replica", "Cosine to the medoid that a member of a replica group needs at least.", low=0.0, high=1.0
     )
 
-    language_model: str = _setting("", "language", "Language model file. Empty: the shipped English model.")
-    max_text_bytes: int = _setting(
+    language_model: str = setting("", "language", "Language model file. Empty: the shipped English model.")
+    max_text_bytes: int = setting(
         1_000_000, "language", "Judge a text by its first bytes, up to this many, and mark it.", low=1_000, high=1 << 30
     )
-    min_judged_words: int = _setting(
+    min_judged_words: int = setting(
         150, "language", "Texts with fewer words are too short to judge.", low=20, high=1 << 30
     )
-    fake_threshold: float = _setting(
+    fake_threshold: float = setting(
         0.5, "language", "Call a text fake from this probability on.", low=0.0, high=1.0, common=True
     )
 
-    max_tags: int = _setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
+    max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
 
-    clusters_per_provider: int = _setting(
+    clusters_per_provider: int = setting(
         16, "providers", "Clusters of a provider's sites (the paper's k).", low=1, high=10_000
     )
-    max_mean_distance: float = _setting(
+    max_mean_distance: float = setting(
         0.25,
         "providers",
         "Mean distance to the centre below which a cluster counts as one template (the paper's δ).",
         low=0.001,
         high=1.0,
     )
-    min_sites: int = _setting(
+    min_sites: int = setting(
         5,
         "providers",
         "Providers with fewer sites get no verdict. Their sites are judged together.",
         low=1,
         high=1 << 40,
     )
-    dns_resolvers: str = _setting(
+    dns_resolvers: str = setting(
         "", "providers", "DNS resolvers for --resolve, separated by commas. Empty: the resolvers of the system."
     )
-    dns_rate: float = _setting(50.0, "providers", "DNS queries per second.", low=0.1, high=100_000)
-    dns_concurrency: int = _setting(20, "providers", "Concurrent DNS queries.", low=1, high=1000)
-    dns_timeout: float = _setting(5.0, "providers", "Seconds to wait for a DNS answer.", low=0.01, high=120)
-    dns_tries: int = _setting(3, "providers", "DNS queries per domain before it is given up.", low=1, high=10)
+    dns_rate: float = setting(50.0, "providers", "DNS queries per second.", low=0.1, high=100_000)
+    dns_concurrency: int = setting(20, "providers", "Concurrent DNS queries.", low=1, high=1000)
+    dns_timeout: float = setting(5.0, "providers", "Seconds to wait for a DNS answer.", low=0.01, high=120)
+    dns_tries: int = setting(3, "providers", "DNS queries per domain before it is given up.", low=1, high=10)
 
-    label_seed: int = _setting(
+    label_seed: int = setting(
         0, "labels", "Seed of the order in which pages are shown for labels.", low=0, high=1 << 62
     )
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            _check_value(field, getattr(self, field.name))
+            check_value(field, getattr(self, field.name))
         if self.dimensions & (self.dimensions - 1):
             raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
         if self.lexicon_sample_min > self.lexicon_sample_max:
@@ -324,7 +297,7 @@ class Settings:
             for name, value in named.items():
                 if isinstance(value, dict):
                     raise SettingsError(f"[{name}] is a section: write the settings without sections.")
-                _check_value(_field_named(name), value)
+                check_value(_field_named(name), value)
         except SettingsError as error:
             raise SettingsError(f"{path}: {error}") from None
         return named
@@ -346,30 +319,11 @@ class Settings:
         return hashlib.sha256(json.dumps(self.changed(*groups), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _check_value(field: "dataclasses.Field[Any]", value: Any) -> None:
-    """Type, choices and range of one setting."""
-    kind, rule = type(field.default), field.metadata
-    is_number = kind in (int, float) and isinstance(value, kind if kind is int else int | float)
-    if not (is_number and not isinstance(value, bool)) and type(value) is not kind:
-        raise SettingsError(f"{field.name} is {value!r}: give a value of type {kind.__name__}.")
-    if rule["choices"] and value not in rule["choices"]:
-        raise SettingsError(f"{field.name} is {value!r}: choose one of {', '.join(map(str, rule['choices']))}.")
-    if rule["low"] is not None and not rule["low"] <= value <= rule["high"]:
-        raise SettingsError(f"{field.name} is {value}: choose a value from {rule['low']} to {rule['high']}.")
-
-
 def _field_named(name: str) -> "dataclasses.Field[Any]":
     fields = {field.name: field for field in dataclasses.fields(Settings)}
     if name not in fields:
         raise SettingsError(f"There is no setting {name!r}{nearest(name, fields)}")
     return fields[name]
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about a wrong name: the most similar right one, or all of them."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, 1, 0.5)
-    return f": did you mean {close[0]}?" if close else f": choose from {', '.join(names)}."
 
 
 PRESETS: dict[str, dict[str, Any]] = {

@@ -35,8 +35,8 @@ def label(run: str, answers: str | None, **options: Any) -> None:
     """
     from samehand.methods.sites.labelling import AnswerFile
     from samehand.methods.sites.labels import label_sites, save_labels
+    from samehand.store.files import LABEL_ANSWERS
     from samehand.store.folder import RunFolder
-    from samehand.store.tables import LABEL_ANSWERS
 
     folder = RunFolder.open(run)
     samehand.open_run(run).counts("sites")  # says what to do if the sites are not judged yet

@@ -13,7 +13,8 @@ from typing import Any
 import click
 
 from samehand.base.errors import UsageError
-from samehand.base.settings import GROUPS, PRESETS, PROFILES, Settings, fields_of, nearest
+from samehand.base.setting import GROUPS, nearest
+from samehand.base.settings import PRESETS, PROFILES, Settings, fields_of
 from samehand.cli.common import TABLE_ROWS, say
 from samehand.methods import NAMES as METHODS
 

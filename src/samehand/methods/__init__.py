@@ -1,6 +1,6 @@
 """The methods. Each is a folder whose `method.py` ends in `METHOD`; none imports another.
 
-A new method is a folder, its name here, and its tables in `store/tables.py`.
+A new method is a folder, its name here, and its tables in `store/tables/`.
 """
 
 ORDER = ("style", "replica", "classes", "language", "sites")

@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 
 from samehand.base.errors import UsageError
-from samehand.base.settings import nearest
+from samehand.base.setting import nearest
 from samehand.methods import NAMES, ORDER
 from samehand.methods.method import Method
 

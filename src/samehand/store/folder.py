@@ -23,10 +23,11 @@ from samehand.base.errors import RunError, SettingsError
 from samehand.base.files import locked, remove_leftovers, write_whole, writing
 from samehand.base.settings import PUBLIC_KEY, Settings
 from samehand.store.done import DoneRecords, part_name
+from samehand.store.files import FILES
 from samehand.store.manifest import DONE, FORMAT, check_manifest
 from samehand.store.page_ids import UNIT_BITS, PageIds
 from samehand.store.table import Table
-from samehand.store.tables import FILES, PAGES, TABLES
+from samehand.store.tables import PAGES, TABLES
 from samehand.store.writer import TableWriter
 
 if TYPE_CHECKING:

@@ -29,9 +29,10 @@ from samehand.engine.spark.components import components, stored
 from samehand.engine.spark.remote import ANSWER, answers_of
 from samehand.engine.spark.session import check_running, configured, said_by, spark_errors
 from samehand.methods.method import Counts, Method
+from samehand.store.files import SPARK_SCRATCH
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
-from samehand.store.tables import PAGES, SPARK_SCRATCH
+from samehand.store.tables import PAGES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

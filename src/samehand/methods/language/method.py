@@ -18,8 +18,9 @@ from samehand.methods.language.detector import NATURAL, SHIPPED_MODEL, DetectorR
 from samehand.methods.language.reference import Judge, open_judge
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
+from samehand.store.files import DETECTOR, MODEL
 from samehand.store.folder import RunFolder
-from samehand.store.tables import DETECTOR, LANGUAGE_PAGES, MODEL
+from samehand.store.tables import LANGUAGE_PAGES
 
 _PLACE = ("url", "doc_id", "page_id", "host", "site")
 JUDGEMENT_FIELDS = tuple(field for field in LANGUAGE_PAGES.fixed_schema if field.name not in (*_PLACE, "is_cut"))

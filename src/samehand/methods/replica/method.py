@@ -17,8 +17,9 @@ from samehand.methods.page_batch import PageBatch
 from samehand.methods.replica.lexicon import Lexicon
 from samehand.methods.replica.signatures import Signer, replica_batch
 from samehand.methods.replica.summary import group_replicas
+from samehand.store.files import LEXICON
 from samehand.store.folder import RunFolder
-from samehand.store.tables import LEXICON, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
+from samehand.store.tables import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
 
 SHIPPED_LEXICON = Path(__file__).parents[2] / "data" / "english.lexicon"
 """Words of general English, made by evaluation/english_lexicon.py: enough to begin with."""

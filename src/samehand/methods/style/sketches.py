@@ -30,8 +30,9 @@ from samehand.kernels.sketches import Lanes
 from samehand.methods.style.noise import STORED_COLUMNS, Stored, estimator_floor
 from samehand.store.arrays import ArrayFiles, Shapes, map_array
 from samehand.store.done import digest_of
+from samehand.store.files import SKETCHES
 from samehand.store.folder import RunFolder
-from samehand.store.tables import SKETCHES, STYLE_FINGERPRINTS
+from samehand.store.tables import STYLE_FINGERPRINTS
 
 RECORD = "sketches"
 _KEPT = ("words", "page_ids", "filled", "comparable")

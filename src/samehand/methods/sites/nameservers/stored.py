@@ -12,8 +12,9 @@ from samehand.methods.sites.homes import domains_of, site_homes
 from samehand.methods.sites.nameservers.dns import OnDnsProgress, resolve_nameservers
 from samehand.methods.sites.nameservers.files import read_nameservers
 from samehand.methods.sites.nameservers.pairs import NameServers
+from samehand.store.files import DNS_CACHE
 from samehand.store.folder import RunFolder
-from samehand.store.tables import DNS_CACHE, NAMESERVERS
+from samehand.store.tables import NAMESERVERS
 
 
 def stored_servers(folder: RunFolder) -> NameServers:
