@@ -1,5 +1,6 @@
 """A run and the questions one can ask it."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
+from samehand.base.setting import nearest
 from samehand.store.folder import DAMAGED
 from samehand.store.tables import (
     CLASSES,
@@ -28,6 +30,7 @@ from samehand.store.tables import (
 
 if TYPE_CHECKING:
     from samehand.answers.explain import Explanation
+    from samehand.answers.exporting import Export
     from samehand.answers.likeness import Likeness
     from samehand.answers.sites import SiteAnswers
     from samehand.methods.style.answers import WeakestLink
@@ -191,19 +194,55 @@ class Run(OpenedRun):
         (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
-    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None, tiny: bool = False) -> Result:
         """From known bad pages to the pages of the same hand.
 
         Args:
             seeds: URLs, hosts or sites of the run.
             cut: Another threshold than that of the run.
+            tiny: Whether to follow pages of a few tags too, which strangers write alike.
 
         Returns:
             One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
             `path` from a seed to it and the `weakest` similarity on that path.
         """
+        from samehand.answers.spreading import spread
+
         self._require("style")
-        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
+        found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
+        return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
+
+    def export(self, form: str, **choice: Any) -> "Export":
+        """A list of unwanted sites in a format, with a guard over it. docs/exports.md describes formats and guard.
+
+        Args:
+            form: "rpz", "hosts", "adblock", "domains", "stix", "misp", "misp-warninglist", or a table of the entries:
+                "csv", "jsonl", "parquet".
+            choice: `clusters` and `seeds` choose what to list instead of the parked sites; `tiny` as in `spread`.
+                `name_servers` adds those of parked providers, `kinds` limits the sites. `guard` and `reviewed` are
+                files of names that are never listed, and that a person looked at. `until` is the day on which
+                entries end, else they end `days` days after their page was fetched. `day`, `zone` and `serial` stand in
+                the list.
+
+        Returns:
+            The list as text, its entries, and what was left out.
+
+        Raises:
+            UsageError: There is no such format or choice.
+            RunError: The run has no answers on sites, and nothing else was chosen.
+            InputError: A file of names cannot be read.
+
+        Example:
+            >>> run.export("domains", clusters=[1]).left_out.columns
+            ['name', 'reason', 'detail']
+        """
+        from samehand.answers.exporting import Choice, export
+
+        known = [field.name for field in dataclasses.fields(Choice)]
+        for name in choice:
+            if name not in known:
+                raise UsageError(f"There is no choice {name!r}{nearest(name, known)}")
+        return export(self, form, Choice(**choice))
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.
