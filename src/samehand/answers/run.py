@@ -1,6 +1,5 @@
 """A run and the questions one can ask it."""
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
-from samehand.answers.opened import OpenedRun
+from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
-from samehand.base.setting import nearest
 from samehand.store.folder import DAMAGED
 from samehand.store.tables import (
     CLASSES,
@@ -30,7 +28,6 @@ from samehand.store.tables import (
 
 if TYPE_CHECKING:
     from samehand.answers.explain import Explanation
-    from samehand.answers.exporting import Export
     from samehand.answers.likeness import Likeness
     from samehand.answers.sites import SiteAnswers
     from samehand.methods.style.answers import WeakestLink
@@ -41,7 +38,7 @@ _SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
 """What people look at first."""
 
 
-class Run(OpenedRun):
+class Run(RunExports):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
@@ -211,38 +208,6 @@ class Run(OpenedRun):
         self._require("style")
         found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
         return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
-
-    def export(self, form: str, **choice: Any) -> "Export":
-        """A list of unwanted sites in a format, with a guard over it. docs/exports.md describes formats and guard.
-
-        Args:
-            form: "rpz", "hosts", "adblock", "domains", "stix", "misp", "misp-warninglist", or a table of the entries:
-                "csv", "jsonl", "parquet".
-            choice: `clusters` and `seeds` choose what to list instead of the parked sites; `tiny` as in `spread`.
-                `name_servers` adds those of parked providers, `kinds` limits the sites. `guard` and `reviewed` are
-                files of names that are never listed, and that a person looked at. `until` is the day on which
-                entries end, else they end `days` days after their page was fetched. `day`, `zone` and `serial` stand in
-                the list.
-
-        Returns:
-            The list as text, its entries, and what was left out.
-
-        Raises:
-            UsageError: There is no such format or choice.
-            RunError: The run has no answers on sites, and nothing else was chosen.
-            InputError: A file of names cannot be read.
-
-        Example:
-            >>> run.export("domains", clusters=[1]).left_out.columns
-            ['name', 'reason', 'detail']
-        """
-        from samehand.answers.exporting import Choice, export
-
-        known = [field.name for field in dataclasses.fields(Choice)]
-        for name in choice:
-            if name not in known:
-                raise UsageError(f"There is no choice {name!r}{nearest(name, known)}")
-        return export(self, form, Choice(**choice))
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.
