@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fastwarc.warc import ArchiveIterator
 
@@ -251,6 +253,21 @@ def test_one_bad_worker_loses_no_other_work(
     monkeypatch.undo()
     samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2)
     assert tables(run.folder.path) == tables(split_run.folder.path)
+
+
+def test_a_parquet_file_that_ends_the_process_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker is asked for, but a library that aborts over a bad table must not take the scan with it."""
+    pq.write_table(pa.table({"url": ["http://a.example/"], "html": ["<p>(x) [y]</p>"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.jsonl").write_text('{"url": "http://b.example/", "html": "<p>(x) [y] {z}</p>"}\n')
+    monkeypatch.setattr(local, "WORKER", (sys.executable, "-c", "import os; os.abort()"))
+    run = samehand.scan([str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1)
+    assert run.pages(["url"])["url"] == ["http://b.example/"]
+    assert "signal 6" in run.manifest["failures"][0]["reason"]
+    monkeypatch.undo()
+    run = samehand.scan([str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1)
+    assert run.pages(["url"])["url"] == ["http://a.example/", "http://b.example/"]
 
 
 def test_nothing_readable_is_said(tmp_path: Path) -> None:

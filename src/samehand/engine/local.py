@@ -21,6 +21,7 @@ from samehand.engine.engine import Plan, plan_inputs
 from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.tasks import Task, TaskOutcome, process_task
 from samehand.methods.method import Counts, Method
+from samehand.sources.formats import READER_OF
 from samehand.store.folder import RunFolder
 
 WORKER = (sys.executable, "-m", "samehand.engine.worker")
@@ -29,7 +30,7 @@ TRIES = 2
 
 
 class LocalEngine:
-    """Runs the stages on this machine. One worker, or one task, needs no second process.
+    """Runs the stages on this machine. One worker, or one task, needs no second process, unless its input is fragile.
 
     Args:
         workers: Processes; one per core if not given.
@@ -52,11 +53,13 @@ class LocalEngine:
     ) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task."""
         workers = min(self._workers, len(tasks))
-        if workers > 1:
-            yield from _Pool(folder, settings, on_progress).run(tasks, workers)
-            return
+        apart: list[Task] = []
         for task in tasks:
-            yield _run_here(folder, task, settings, on_progress)
+            if workers > 1 or READER_OF[task.unit.source.kind].is_fragile:
+                apart.append(task)
+            else:
+                yield _run_here(folder, task, settings, on_progress)
+        yield from _Pool(folder, settings, on_progress).run(apart, workers)
 
     def group(self, method: Method, folder: RunFolder, settings: Settings, on_progress: OnProgress) -> Counts:
         """Groups with one thread per worker."""
