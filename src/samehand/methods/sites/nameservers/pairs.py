@@ -96,7 +96,7 @@ def _each_once(table: pa.Table) -> pa.Table:
 
 def _places_within(names: pa.ChunkedArray) -> NDArray[np.int64]:
     """For each of the sorted `names` how many equal ones stand before it."""
-    counts = np.asarray(pc.value_counts(names.combine_chunks()).field("counts"))
+    counts: NDArray[np.int64] = np.asarray(pc.value_counts(names.combine_chunks()).field("counts"))
     return np.arange(len(names)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
