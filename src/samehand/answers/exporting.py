@@ -61,15 +61,20 @@ class Export:
     """A list out of a run: the answer of `Run.export`.
 
     Attributes:
-        text: The list in its format; "" for csv, jsonl and parquet, which are `entries` as a table.
+        data: The list in its format.
         entries: One row per name: unit, kind, probability, evidence, until when it holds, and the page behind it.
         left_out: One row per name that is not in the list, with the reason.
     """
 
-    text: str
+    data: bytes
     entries: Result
     left_out: Result
     chosen: Chosen
+
+    @property
+    def text(self) -> str:
+        """The list as text. Parquet has none."""
+        return self.data.decode("utf-8")
 
     def __repr__(self) -> str:
         return f"{len(self.entries):,} names listed, {len(self.left_out):,} left out.\n{self.entries!r}"
@@ -90,10 +95,10 @@ def export(run: "Run", form: str, choice: Choice) -> Export:
     )
     stamp = Stamp(choice.day or newest_day(entries), choice.zone, choice.serial)
     chosen = fitting(chosen, form, stamp)
-    write = FORMATS[form].write
+    made = FORMATS[form].write(chosen, stamp)
     left_out = [left._asdict() for left in chosen.left_out]
     return Export(
-        write(chosen, stamp) if write else "",
+        made.encode("utf-8") if isinstance(made, str) else made,
         Result(entry_table(chosen.entries)),
         Result(pa.Table.from_pylist(left_out, _LEFT_OUT)),
         chosen,

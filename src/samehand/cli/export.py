@@ -1,6 +1,5 @@
 """The command that makes lists, keep/drop tables and evidence out of a run."""
 
-import csv
 import io
 import sys
 from collections import Counter
@@ -13,10 +12,10 @@ import click
 
 import samehand
 from samehand.base.errors import UsageError
+from samehand.base.neutral import csv_line, json_line
 from samehand.base.wording import count, listed
 from samehand.cli.common import print_lines, say
-from samehand.cli.options import TABLES, Names, option, run_argument
-from samehand.cli.render import csv_cell, json_line, write_rows
+from samehand.cli.options import Names, option, run_argument
 from samehand.cli.style import lines_of
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def _list(run: "samehand.Run", form: str, out: str | None, options: dict[str, An
             "them with --dry-run, then allow as many."
         )
     else:
-        _write(made, form, out)
+        _write(made.data, out)
     say(
         f"{'Would write' if options['dry_run'] else 'Written'}: {count(len(made.entries), 'name')}; "
         f"{len(added):,} new, {len(gone):,} gone since the last list{'' if out else ' (none: no -o)'}."
@@ -152,23 +151,17 @@ def _difference(made: "Export", form: str, out: str | None) -> tuple[set[str], s
     return now - before, before - now
 
 
-def _write(made: "Export", form: str, out: str | None) -> None:
+def _write(data: bytes, out: str | None) -> None:
     from samehand.base.files import write_whole
 
-    if out is None:
-        _write_to(sys.stdout, made, form)
-        return
-    with write_whole(Path(out)) as handle:
-        text = io.TextIOWrapper(handle, encoding="utf-8", newline="\n", write_through=True)
-        _write_to(text, made, form)
-        text.detach()
-
-
-def _write_to(file: TextIO, made: "Export", form: str) -> None:
-    if form in TABLES:
-        write_rows(made.entries.table, form, file)
+    if out is not None:
+        with write_whole(Path(out)) as handle:
+            handle.write(data)
+    elif data.startswith(b"PAR1") and sys.stdout.isatty():
+        raise UsageError("Parquet is not for terminals: name a file with -o.")
     else:
-        file.write(made.text)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
 
 
 def _keep_drop(run: "samehand.Run", out: str | None, survivor: str) -> None:
@@ -206,10 +199,9 @@ def _write_lines(file: TextIO, batches: "Iterable[pa.RecordBatch]") -> None:
 def _write_csv(file: TextIO, batches: "Iterable[pa.RecordBatch]") -> None:
     from samehand.exports.keep_drop import KEEP_DROP_SCHEMA
 
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(KEEP_DROP_SCHEMA.names)
+    file.write(csv_line(KEEP_DROP_SCHEMA.names))
     for batch in batches:
-        writer.writerows([csv_cell(value) for value in row.values()] for row in batch.to_pylist())
+        file.writelines(csv_line(row.values()) for row in batch.to_pylist())
 
 
 def _evidence(run: "samehand.Run", out: str | None, clusters: tuple[int, ...]) -> None:
