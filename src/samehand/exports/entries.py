@@ -15,16 +15,12 @@ import pyarrow.compute as pc
 
 from samehand.base.page import host_of
 from samehand.methods.sites.nameservers.names import canonical_name
-from samehand.methods.sites.verdicts import PARKED
+from samehand.methods.sites.verdicts import OK, PARKED
 from samehand.store.folder import RunFolder
 from samehand.store.tables import CLASSES, NAMESERVERS, PAGES, PROVIDERS, SITES, STYLE_CLUSTERS, STYLE_MEMBERS
 
 SITE, HOST, NAME_SERVER = "site", "host", "name server"
 """Units: a private domain with all names below it, one host name, a name server of unwanted sites."""
-UNWANTED = (PARKED, "parked-ads", "for-sale", "farm")
-"""Kinds of sites that are listed."""
-_UNFILLED = ("registrar-default", "unknown")
-"""Kinds that are not listed, and not let through where their provider is blocked."""
 _KIND_OF_CLASS = {"link farm": "farm"}
 
 
@@ -51,13 +47,12 @@ class Entry:
 
 
 def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
-    """The unwanted sites of a run; with `name_servers`, also the name servers of providers that only park."""
+    """The parked sites of a run; with `name_servers`, also the name servers of providers that only park."""
     pages = _pages_by_id(folder)
     found = []
     for row in folder.read(SITES).to_pylist():
-        if _kind_of(row) in UNWANTED:
-            about = {"kind": _kind_of(row), "probability": row.get("probability"), "evidence": row["reason"]}
-            found.append(_of_page(pages(row["page_id"]), row["site"], **about))
+        if row["verdict"] == PARKED:
+            found.append(_of_page(pages(row["page_id"]), row["site"], kind=PARKED, evidence=row["reason"]))
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
             if row["verdict"] == PARKED:
@@ -66,16 +61,13 @@ def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
 
 
 def honest_sites(folder: RunFolder) -> list[str]:
-    """Sites of blocked providers that nothing speaks against: they are let through by name."""
-    providers = folder.read(PROVIDERS, ["provider", "verdict"]).to_pylist()
-    blocked = {row["provider"] for row in providers if row["verdict"] == PARKED}
-    rows = (row for row in folder.read(SITES).to_pylist() if row["provider"] in blocked)
-    return sorted({row["site"] for row in rows if _kind_of(row) not in (*UNWANTED, *_UNFILLED)})
-
-
-def _kind_of(row: dict[str, Any]) -> str:
-    """What a row of the table of sites says of the site."""
-    return str(row.get("kind", row.get("verdict")))
+    """Sites that were judged to be fine. Where their provider is blocked, they are let through by name."""
+    rows = folder.read(SITES, ["site", "verdict", "provider"])
+    blocked = folder.read(PROVIDERS, ["provider", "verdict"])
+    parked = blocked.filter(pc.equal(blocked.column("verdict"), PARKED)).column("provider")
+    honest = pc.and_(pc.equal(rows.column("verdict"), OK), pc.is_in(rows.column("provider"), parked.combine_chunks()))
+    names: list[str] = pc.unique(rows.filter(honest).column("site")).to_pylist()
+    return names
 
 
 def domains_served_by(folder: RunFolder, name_servers: Collection[str]) -> dict[str, list[str]]:
