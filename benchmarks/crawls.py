@@ -50,6 +50,12 @@ def _pages_of(corpus: str, data: Path) -> dict[str, bytes]:
     return {urls.get(name) or f"http://{name.removeprefix('pages/')}": page for name, page in contents.items() if page}
 
 
+def _url_of(name: str) -> str:
+    """A URL for a page that is stored under a host, or under the name of a package."""
+    host, _, path = name.partition("/")
+    return f"http://{host if '.' in host else host + '.example'}/{path}"
+
+
 def _enlarged(pages: dict[str, bytes], wanted: int) -> Iterator[tuple[str, bytes]]:
     """The pages again and again, each time with other sentences turned round."""
     written = 0

@@ -1,5 +1,6 @@
 """Pages on their way into an Arrow batch: columns that grow, filled from Page objects or from buffers of a reader."""
 
+import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -43,8 +44,8 @@ class Room(NamedTuple):
 class _Texts:
     """Byte strings that lie end to end."""
 
-    def __init__(self) -> None:
-        self._data = np.empty(1 << 12, np.uint8)
+    def __init__(self, size: int) -> None:
+        self._data = np.empty(size, np.uint8)
         self._ends = np.zeros(1 << 6, np.int64)
         self.count = 0
 
@@ -72,8 +73,8 @@ class _Texts:
 
     def views(self) -> list[memoryview]:
         """Each string, without a copy."""
-        whole, bounds = memoryview(self._data), self._ends[: self.count + 1].tolist()
-        return [whole[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
+        bounds = self._ends[: self.count + 1].tolist()
+        return [self._data.data[begin:end] for begin, end in itertools.pairwise(bounds)]
 
     def clear(self) -> None:
         """Forgets the strings and keeps their memory."""
@@ -90,10 +91,13 @@ def _longer(array: NDArray[Any], wanted: int, used: int) -> NDArray[Any]:
 
 
 class PageRows:
-    """Pages that become one batch. After `clear` their memory is used again: the batch must not be needed any more."""
+    """Pages that become one batch. After `clear` their memory is used again: the batch must not be needed any more.
 
-    def __init__(self) -> None:
-        self._content, self._urls, self._digests = _Texts(), _Texts(), _Texts()
+    `content_bytes` is how much room to begin with. Memory that is not written to is only promised.
+    """
+
+    def __init__(self, content_bytes: int = 1 << 12) -> None:
+        self._content, self._urls, self._digests = _Texts(content_bytes), _Texts(1 << 12), _Texts(1 << 12)
         self._numbers = np.empty((1 << 6, NUMBERS), np.int64)
         self._codes: dict[str | None, int] = {None: NO_TEXT}
 
@@ -138,10 +142,16 @@ class PageRows:
         room = self.room(*(np.array([len(part)]) for part in (page.content, url, digest)))
         for target, part in zip(room[:3], (page.content, url, digest), strict=True):
             target[:] = np.frombuffer(part, np.uint8)
-        time = NONE if page.fetch_time is None else (page.fetch_time - _EPOCH) // _MILLISECOND
         status = NONE if page.fetch_status is None else page.fetch_status
         codes = [self.code(getattr(page, name)) for name in TEXTS]
-        room.numbers[0] = [time, status, page.warc_record_offset, page.warc_record_length, bool(page.url), *codes]
+        room.numbers[0] = [
+            milliseconds_of(page.fetch_time),
+            status,
+            page.warc_record_offset,
+            page.warc_record_length,
+            bool(page.url),
+            *codes,
+        ]
 
     def batch(self, first_page_id: int) -> pa.RecordBatch:
         """All pages: PAGE_SCHEMA and their content, with ids from `first_page_id` on."""
@@ -167,6 +177,11 @@ class PageRows:
             columns[name] = texts.take(pa.array(numbers[:, place]))
         schema = PAGE_SCHEMA.append(CONTENT_FIELD)
         return pa.record_batch([columns[field.name] for field in schema], schema=schema)
+
+
+def milliseconds_of(time: datetime | None) -> int:
+    """A time as PageRows has it."""
+    return NONE if time is None else (time - _EPOCH) // _MILLISECOND
 
 
 def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:

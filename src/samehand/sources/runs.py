@@ -1,8 +1,8 @@
 """Pages that lie in a buffer: what a fast reader hands over instead of Page objects, and the batches made of both."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -10,20 +10,22 @@ from numpy.typing import NDArray
 
 from samehand.base import record_table as at
 from samehand.base.page import Outcome, Page, Reject, Skip, digest_of
-from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows
+from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows, milliseconds_of
+from samehand.sources.archive.heads import MAX_DATE, time_of
 
 BATCH_PAGES: Final = 2048
 BATCH_BYTES: Final = 48_000_000
 BATCH_REJECTS: Final = 8 * BATCH_PAGES
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_BASE_32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
 
 
 class Run(NamedTuple):
     """Consecutive records of one archive, each of them a page or a skip.
 
-    `raw` and `table` (samehand.base.record_table) are used again once the next item is asked for. `bounds` are the places
-    in the file where the records start, and where the last one ends. `charsets` are the names behind the column CHARSET.
+    `raw` and `table` (samehand.base.record_table) are used again once the next item is asked for. `bounds` are the
+    places in the file where the records start, and where the last one ends. `charsets` are those of the column CHARSET.
     """
 
     raw: NDArray[np.uint8]
@@ -63,54 +65,68 @@ class Run(NamedTuple):
                 yield Skip(self.name, start, at.SKIPPED_TYPES[row[at.KIND] - 1])
 
     def _page(self, row: NDArray[np.int64], start: int, length: int) -> Page:
-        digest, charset = row[at.DIGEST], row[at.CHARSET]
-        digits = self.raw[digest : digest + at.DIGEST_BYTES].tobytes().decode("ascii").upper()
+        digest, charset = self._bytes(row[at.DIGEST], row[at.DIGEST] + at.DIGEST_BYTES).upper(), row[at.CHARSET]
+        has_digest = row[at.DIGEST] != at.NONE and not digest.strip(_BASE_32)
         return Page(
-            url=self.raw[row[at.URL] : row[at.URL_END]].tobytes().decode("ascii"),
-            content=self.raw[row[at.BODY] : row[at.END]].tobytes(),
+            url=self._bytes(row[at.URL], row[at.URL_END]).decode("ascii"),
+            content=self._bytes(row[at.BODY], row[at.END]),
             source_path=self.name,
             warc_record_offset=start,
             warc_record_length=length,
-            fetch_time=_EPOCH + timedelta(milliseconds=int(row[at.TIME])),
+            fetch_time=time_of(self._bytes(row[at.DATE], row[at.DATE_END])[:MAX_DATE]),
             fetch_status=int(row[at.STATUS]),
-            content_digest=digits if digest >= 0 else None,
+            content_digest=digest.decode("ascii") if has_digest else None,
             content_mime_detected=at.MIMES[row[at.MIME]],
-            content_charset=self.charsets[charset] if charset >= 0 else None,
+            content_charset=self.charsets[charset] if charset != at.NONE else None,
             warc_filename=self.name,
         )
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        return self.raw[start:end].tobytes()
 
     def add_to(self, rows: PageRows) -> None:
         """Appends the pages."""
         from samehand.kernels.records import gather  # only those who read pages have to load the kernels
 
         is_page = self.table[:, at.KIND] == at.PAGE
-        table, starts, lengths = self.table[is_page], self.bounds[:-1][is_page], np.diff(self.bounds)[is_page]
-        contents, urls = (table[:, [at.BODY, at.END]].T, table[:, [at.URL, at.URL_END]].T)
-        sizes = np.full(len(table), at.DIGEST_BYTES)
-        room = rows.room(contents[1] - contents[0], urls[1] - urls[0], sizes)
-        gather(self.raw, *np.ascontiguousarray(contents), room.content)
-        gather(self.raw, *np.ascontiguousarray(urls), room.urls)
-        digests = np.maximum(table[:, at.DIGEST], 0)
-        gather(self.raw, digests, digests + at.DIGEST_BYTES, room.digests)
-        self._complete_digests(table, room.digests)
-        names = [rows.code(name) for name in (*at.MIMES, self.name)]
-        charsets = np.array([*(rows.code(name) for name in self.charsets), NO_TEXT])  # the last one is that of NONE
+        table = np.ascontiguousarray(self.table[is_page].T)
+        digests = np.maximum(table[at.DIGEST], 0)
+        spans = (
+            (table[at.BODY], table[at.END]),
+            (table[at.URL], table[at.URL_END]),
+            (digests, digests + at.DIGEST_BYTES),
+        )
+        room = rows.room(*(ends - starts for starts, ends in spans))
+        for (starts, ends), target in zip(spans, room[:3], strict=True):
+            gather(self.raw, starts, ends, target)
+        self._complete_digests(table, room.digests.reshape(-1, at.DIGEST_BYTES))
+        name = rows.code(self.name)
         texts = {
-            "content_mime_detected": np.array(names)[table[:, at.MIME]],
-            "content_charset": charsets[table[:, at.CHARSET]],
-            "source_path": names[-1],
-            "warc_filename": names[-1],
+            "content_mime_detected": np.array([rows.code(mime) for mime in at.MIMES])[table[at.MIME]],
+            # The last one is that of NONE.
+            "content_charset": np.array([*map(rows.code, self.charsets), NO_TEXT])[table[at.CHARSET]],
+            "source_path": name,
+            "warc_filename": name,
         }
-        fixed = (table[:, at.TIME], table[:, at.STATUS], starts, lengths, 1)
-        for place, values in enumerate((*fixed, *(texts.get(name, NO_TEXT) for name in TEXTS))):
+        dates = zip(table[at.DATE].tolist(), table[at.DATE_END].tolist(), strict=True)
+        times = [_milliseconds(self._bytes(start, end)) for start, end in dates]
+        fixed = (times, table[at.STATUS], self.bounds[:-1][is_page], np.diff(self.bounds)[is_page], 1)
+        for place, values in enumerate((*fixed, *(texts.get(column, NO_TEXT) for column in TEXTS))):
             room.numbers[:, place] = values
 
     def _complete_digests(self, table: NDArray[np.int64], digests: NDArray[np.uint8]) -> None:
         """Capitals for the digests that the archive gives. Those that it does not give are computed."""
         np.bitwise_and(digests, 0xDF, out=digests, where=digests >= ord("a"))
-        for row in np.flatnonzero(table[:, at.DIGEST] == at.NONE).tolist():
-            digest = digest_of(self.raw[table[row, at.BODY] : table[row, at.END]].data)
-            digests[at.DIGEST_BYTES * row :][: at.DIGEST_BYTES] = np.frombuffer(digest.encode(), np.uint8)
+        is_digest = (table[at.DIGEST] != at.NONE) & _IS_BASE_32[digests].all(axis=1)
+        for row in np.flatnonzero(~is_digest).tolist():
+            digest = digest_of(self.raw[table[at.BODY, row] : table[at.END, row]].data)
+            digests[row] = np.frombuffer(digest.encode(), np.uint8)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _milliseconds(date: bytes) -> int:
+    """A date as it is stored. Pages are fetched many in a second."""
+    return milliseconds_of(time_of(date[:MAX_DATE]))
 
 
 def batched(items: Iterable[Outcome | Run], skipped: Counter[str]) -> Iterator[tuple[PageRows, list[Reject]]]:
@@ -118,7 +134,7 @@ def batched(items: Iterable[Outcome | Run], skipped: Counter[str]) -> Iterator[t
 
     Skips are counted in `skipped`. A batch may be used until the second one after it is asked for.
     """
-    rows, spare = PageRows(), PageRows()
+    rows, spare = (PageRows(BATCH_BYTES + BATCH_BYTES // 4) for _ in range(2))
     rejects: list[Reject] = []
     for item in items:
         rest: Outcome | Run | None = item

@@ -114,20 +114,23 @@ class _MemberFiller:
         self._codec = codec
         self._plain = plain
         self._raw = np.empty(_GOAL + most + MAX_HEAD, np.uint8)
+        self._seen = read_only(self._raw)
         self._members = np.empty((_MEMBERS, 2), np.int64)
         self._table = np.empty((_MEMBERS, at.COLUMNS), np.int64)
         self._most = most
+        self._packed = b""
+        self._packed_from = 0
 
     def fill(self, position: int, end: int) -> _Sound:
         """Unpacks members, and reads the records in them."""
         unpack = self._gunzip if isinstance(self._codec, GzipCodec) else self._unpack
         count = unpack(position, end)
         ends = np.ascontiguousarray(self._members[:count, 1])
-        sound = records.read_members(self._raw, ends, self._plain, self._table)
+        sound = records.read_records(self._seen, ends, True, self._plain, self._table)
         bounds = np.concatenate([[position], self._members[:sound, 0]])
         if sound and not self._is_text_behind(int(bounds[-1]), int(ends[sound - 1]), int(ends[-1])):
             sound -= 1
-        return _Sound(self._raw, self._table[:sound], bounds[: sound + 1])
+        return _Sound(self._seen, self._table[:sound], bounds[: sound + 1])
 
     def _is_text_behind(self, position: int, begin: int, filled: int) -> bool:
         """Whether something that is not blank, or the end of the file, follows a record: only that ends it for sure."""
@@ -137,12 +140,20 @@ class _MemberFiller:
     def _gunzip(self, position: int, end: int) -> int:
         """Unpacks gzip members with libdeflate. Returns their number."""
         count = 0
-        for size in (_CHUNK, self._most + MAX_HEAD):
-            packed = np.frombuffer(read_at(self._codec.file, position, size), np.uint8)
-            limit = min(end - position, packed.size)
+        for size in (0, _CHUNK, self._most + MAX_HEAD):
+            if size:
+                self._packed, self._packed_from = read_at(self._codec.file, position, size), position
+            packed = np.frombuffer(self._packed, np.uint8)[position - self._packed_from :]
             library = _libdeflate()
-            count, _ = records.unpack_members(
-                library.gunzip, library.unpacker, packed, limit, self._raw, _GOAL, library.sizes, self._members
+            count = records.unpack_members(
+                library.gunzip,
+                library.unpacker,
+                packed,
+                min(end - position, packed.size),
+                self._raw,
+                _GOAL,
+                library.sizes,
+                self._members,
             )
             if count or packed.size < size:
                 break
@@ -183,7 +194,8 @@ class _PlainFiller:
         table, raw = self._table[:0], np.empty(0, np.uint8)
         for size in (_GOAL, self._most + MAX_HEAD):
             raw = np.frombuffer(read_at(self._file, position, size), np.uint8)
-            sound = records.read_end_to_end(raw, position + raw.size >= self._size, self._plain, self._table)
+            file_end = np.array([self._size - position])
+            sound = records.read_records(raw, file_end, False, self._plain, self._table)
             table = self._table[:sound]
             if sound or raw.size < size:
                 break
