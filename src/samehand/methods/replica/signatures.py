@@ -24,7 +24,7 @@ from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError
 from samehand.grouping.comparable import shuffle_keys
 from samehand.kernels import buckets
-from samehand.kernels.text import words as kernel
+from samehand.kernels.text import signing as kernel
 from samehand.kernels.text import wordsets
 from samehand.methods.replica.lexicon import Lexicon, WordReader
 
