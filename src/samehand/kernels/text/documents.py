@@ -26,7 +26,7 @@ class DocumentRows(NamedTuple):
 
 
 @nb.njit(cache=True, nogil=True)
-def on_one_scale(cosine: np.float64, least: np.float64, jaccard_least: np.float64) -> np.float64:
+def on_one_scale(cosine: float, least: float, jaccard_least: float) -> float:
     """A cosine on the scale of the Jaccard similarity: `least` is as near as `jaccard_least`; 0 below it."""
     if cosine < least:
         return 0.0
@@ -36,8 +36,12 @@ def on_one_scale(cosine: np.float64, least: np.float64, jaccard_least: np.float6
 @similarity_of(DocumentRows)
 @nb.njit(cache=True, nogil=True)
 def document_closeness(rows: DocumentRows, left: int, right: int) -> np.float32:
-    """The Jaccard similarity of the sketches, or the cosine on its scale where that says more."""
+    """The Jaccard similarity of the sketches, or the cosine on its scale where that says more.
+
+    Sketches of pages without enough prose say nothing here.
+    """
+    one, other = np.uint64(left), np.uint64(right)
     pairs = PairRows(rows.sketches, rows.sizes, 0.0)
-    found = jaccard(pairs, np.uint64(left), pairs, np.uint64(right))
+    found = jaccard(pairs, one, pairs, other) if rows.sizes[one] > 0 and rows.sizes[other] > 0 else 0.0
     cosine = np.float64(row_cosine(SetRows(rows.starts, rows.words), left, right))
     return np.float32(max(found, on_one_scale(cosine, rows.cosine, rows.jaccard)))

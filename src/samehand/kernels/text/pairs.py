@@ -32,7 +32,9 @@ _EMPTY = np.uint32(EMPTY)
 class PairRows(NamedTuple):
     """Narrow sketches end to end, and the number of different pairs of each document, 0 if it has no sketch.
 
-    `shared` is the Jaccard similarity from which on two documents share text.
+    The number is negative for a page without enough prose, whose whole text is sketched: menus and footers are most of
+    it, so it may share text with other pages, and is never a near replica by that. `shared` is the Jaccard similarity
+    from which on two documents share text.
     """
 
     sketches: NDArray[np.uint64]
@@ -54,7 +56,8 @@ def read_documents(
 
     `blocks` are the ends of the blocks of text of each document, from block_offsets[i] to block_offsets[i+1]. `rule` is
     that of `gather_words`, then the fewest words of a block whose pairs count, the fewest words of such blocks (all
-    blocks of a document that has fewer count), and the fewest different pairs that make a sketch.
+    blocks of a document that has fewer count, and its number of pairs is negative), and the fewest different pairs that
+    make a sketch.
     """
     documents = offsets.size - 1
     room = most_runs(offsets)
@@ -68,34 +71,34 @@ def read_documents(
         text = data[offsets[document] : offsets[document + 1]]
         count = gather_words(text, characters, key, rule, row, facts)
         own = blocks[block_offsets[document] : block_offsets[document + 1]]
-        found = pairs[: _gather_pairs(row[:count], facts, own, rule, pairs)]
+        has_prose = _words_in_blocks(facts, count, own, rule[2]) >= rule[3]
+        found = pairs[: _gather_pairs(row[:count], facts, own, rule[2] if has_prose else 0, pairs)]
         sort_hashes(found, spare)
         size = copy_distinct(found, found)
         if size >= rule[4]:
             _fill_sketch(found[:size], sketches[document])
-            sizes[document] = size
+            sizes[document] = size if has_prose else -size
         starts[document + 1] = starts[document] + keep_words(row[:count], facts, spare, words[starts[document] :])
     return starts, words[: starts[documents]].copy(), sketches, sizes
 
 
 @nb.njit(cache=True, nogil=True)
-def _gather_pairs(
-    row: NDArray[np.uint64],
-    facts: NDArray[np.int32],
-    blocks: NDArray[np.int64],
-    rule: NDArray[np.int64],
-    pairs: NDArray[np.uint64],
-) -> np.int64:
-    """Writes the hashes of neighbours of which one is long, in blocks of enough words; returns their number."""
-    in_blocks = np.int64(0)
-    first, last = np.int64(0), np.int64(0)
+def _words_in_blocks(facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], least: int) -> int:
+    """Runs of characters in the blocks that have at least so many."""
+    found = first = 0
     for block in range(blocks.size + 1):
-        last = _end_of_block(facts, row.size, blocks, block, first)
-        in_blocks += last - first if last - first >= rule[2] else 0
+        last = _end_of_block(facts, int(runs), blocks, block, first)
+        found += last - first if last - first >= least else 0
         first = last
-    least = rule[2] if in_blocks >= rule[3] else np.int64(0)
-    count, before = np.int64(0), np.int64(-1)
-    first = np.int64(0)
+    return found
+
+
+@nb.njit(cache=True, nogil=True)
+def _gather_pairs(
+    row: NDArray[np.uint64], facts: NDArray[np.int32], blocks: NDArray[np.int64], least: int, pairs: NDArray[np.uint64]
+) -> int:
+    """Writes the hashes of neighbours of which one is long, in blocks of enough words; returns their number."""
+    count, before, first = 0, -1, 0
     for block in range(blocks.size + 1):
         last = _end_of_block(facts, row.size, blocks, block, first)
         if last - first >= least:
@@ -109,15 +112,13 @@ def _gather_pairs(
 
 
 @nb.njit(cache=True, nogil=True)
-def _end_of_block(
-    facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], block: np.int64, first: np.int64
-) -> np.int64:
+def _end_of_block(facts: NDArray[np.int32], runs: int, blocks: NDArray[np.int64], block: int, first: int) -> int:
     """The first run, from `first` on, that begins behind the end of a block. The last block ends with the text."""
     if block == blocks.size:
-        return np.int64(runs)
+        return runs
     while first < runs and facts[first, 0] < blocks[block]:
         first += 1
-    return np.int64(first)
+    return first
 
 
 @nb.njit(cache=True, nogil=True)
@@ -147,12 +148,14 @@ def bucket_column(
         key = np.uint64(0)
         for slot in subset:
             key = mix((key << np.uint64(16)) ^ np.uint64(sketches[document, slot]))
-        column[document] = _EMPTY if sizes[document] == 0 else np.uint32(min(key >> np.uint64(32), np.uint64(EMPTY - 1)))
+        column[document] = (
+            _EMPTY if sizes[document] == 0 else np.uint32(min(key >> np.uint64(32), np.uint64(EMPTY - 1)))
+        )
     return column
 
 
 @nb.njit(cache=True, nogil=True)
-def jaccard(rows: PairRows, row: np.uint64, others: PairRows, other: np.uint64) -> np.float64:
+def jaccard(rows: PairRows, row: np.uint64, others: PairRows, other: np.uint64) -> float:
     """Estimated Jaccard similarity of two sets of pairs; 0 if one has no sketch. Matches by chance are taken off."""
     if rows.sizes[row] == 0 or others.sizes[other] == 0:
         return 0.0
@@ -166,21 +169,24 @@ def jaccard(rows: PairRows, row: np.uint64, others: PairRows, other: np.uint64) 
 
 
 @nb.njit(cache=True, nogil=True)
-def containment(found: np.float64, left: np.int32, right: np.int32) -> np.float64:
+def containment(found: float, left: np.int32, right: np.int32) -> float:
     """The share of the smaller set that is in the larger one, from the Jaccard similarity and both sizes."""
-    smaller = min(left, right)
-    total = np.float64(left) + np.float64(right)
+    smaller = min(abs(left), abs(right))
+    total = np.float64(abs(left)) + np.float64(abs(right))
     return min(1.0, found / (1.0 + found) * total / smaller) if smaller > 0 else 0.0
 
 
 @similarity_of(PairRows)
 @nb.njit(cache=True, nogil=True)
 def closeness(rows: PairRows, left: int, right: int) -> np.float32:
-    """Estimated Jaccard similarity; at least `shared` where half of the smaller text is in the larger one."""
+    """Estimated Jaccard similarity; at least `shared` where half of the smaller text is in the larger one.
+
+    At most `shared` where a page without enough prose is compared.
+    """
     one, other = np.uint64(left), np.uint64(right)
     found = jaccard(rows, one, rows, other)
-    held = containment(found, rows.sizes[one], rows.sizes[other])
-    return np.float32(max(found, rows.shared * min(1.0, 2.0 * held)))
+    held = rows.shared * min(1.0, 2.0 * containment(found, rows.sizes[one], rows.sizes[other]))
+    return np.float32(max(found, held) if rows.sizes[one] > 0 and rows.sizes[other] > 0 else min(found, rows.shared))
 
 
 @nb.njit(cache=True, nogil=True)

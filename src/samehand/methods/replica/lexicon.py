@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.settings import PUBLIC_KEY
+from samehand.kernels.text import pairs
 from samehand.kernels.text import words as kernel
 from samehand.methods.replica.folding import characters
 
@@ -48,6 +49,26 @@ _SCHEMA = pa.schema([("word", pa.string()), ("hash", pa.uint64()), ("documents",
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Blocks:
+    """The ends of the blocks in texts, from the start of each: text i has ends[offsets[i]:offsets[i+1]]."""
+
+    ends: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, texts: int) -> Self:
+        """Each text is one block."""
+        return cls(np.zeros(0, np.int64), np.zeros(texts + 1, np.int64))
+
+    @classmethod
+    def lines(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Self:
+        """Each line is a block."""
+        ends = np.flatnonzero(data[: offsets[-1]] == ord("\n"))
+        bounds = np.searchsorted(ends, offsets)
+        return cls(ends - np.repeat(offsets[:-1], np.diff(bounds)), bounds)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class WordReader:
     """Cuts text into words and hashes them to 64 bits under a key."""
 
@@ -66,6 +87,16 @@ class WordReader:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """The distinct words of each document, sorted: document i has words[starts[i]:starts[i+1]]."""
         return kernel.document_words(data, offsets, characters(), self._numbers(), self._rule())
+
+    def read_documents(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: Blocks, sketched: tuple[int, int, int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
+        """Words as `word_sets` gives them, and the sketch and number of each document's pairs of neighbouring words.
+
+        `sketched` are the fewest words of a block that counts, of all such blocks, and the fewest pairs of a sketch.
+        """
+        rule = np.concatenate([self._rule(), np.array(sketched)])
+        return pairs.read_documents(data, offsets, blocks.ends, blocks.offsets, characters(), self._numbers(), rule)
 
     def texts_of(
         self, wanted: NDArray[np.uint64], data: NDArray[np.uint8], offsets: NDArray[np.int64]

@@ -25,7 +25,10 @@ fifths, all but one in ten million. Larger buckets of two slots cost more than m
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PairSketches:
-    """Narrow sketches in page_id order, and the number of different pairs of each document, 0 for no sketch."""
+    """Narrow sketches in page_id order, and the number of different pairs of each document, 0 for no sketch.
+
+    It is negative for a page without enough prose, see `kernel.PairRows`.
+    """
 
     words: NDArray[np.uint64]
     sizes: NDArray[np.int32]
@@ -47,11 +50,17 @@ class PairSketches:
     @property
     def comparable(self) -> NDArray[np.bool_]:
         """Which documents have a sketch."""
-        return self.sizes > 0
+        return np.not_equal(self.sizes, 0)
 
     def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Estimated Jaccard similarities, raised to `shared` by containment."""
         return buckets.similarities_of_pairs(self.rows, left, right)
+
+    def estimates(
+        self, left: NDArray[np.int32], right: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Estimated Jaccard similarity of row left[i] and row right[i], and how much of the smaller one is in both."""
+        return kernel.jaccards_and_containments(self.rows, left, right)
 
     def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether the sketches are equal."""
@@ -101,7 +110,7 @@ def sketch_identity(sketches: NDArray[np.uint16], sizes: NDArray[np.int32]) -> N
     for part in parts.T:
         mixed = (mixed ^ part) * GOLDEN
         mixed ^= mixed >> np.uint64(29)
-    return np.where(sizes > 0, np.maximum(mixed, np.uint64(1)), np.uint64(0))
+    return np.where(sizes != 0, np.maximum(mixed, np.uint64(1)), np.uint64(0))
 
 
 def pair_rule(settings: Settings) -> CheckRule:
