@@ -215,3 +215,14 @@ def nearest_sketches(documents: PairRows, prototypes: PairRows) -> tuple[NDArray
             if value > found[document]:
                 rows[document], found[document] = row, value
     return rows, found
+
+
+@nb.njit(cache=True, nogil=True)
+def jaccards_across(documents: PairRows, prototypes: PairRows, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Estimated Jaccard similarity of each document and the prototype rows[i]; 0 where that is -1."""
+    found = np.zeros(rows.size, np.float32)
+    asked, known = lend(documents), lend(prototypes)
+    for document in range(rows.size):
+        if rows[document] >= 0:
+            found[document] = jaccard(asked, np.uint64(document), known, np.uint64(rows[document]))
+    return found

@@ -27,8 +27,9 @@ from samehand.grouping.comparable import shuffle_keys
 from samehand.kernels import buckets
 from samehand.kernels.text import signing as kernel
 from samehand.kernels.text import wordsets
-from samehand.kernels.text.pairs import SLOTS
+from samehand.kernels.text.pairs import SLOTS, jaccards_across, nearest_sketches
 from samehand.methods.replica.lexicon import Blocks, Lexicon, WordReader
+from samehand.methods.replica.pairs import PairSketches
 
 SIGNED, FEW_WORDS, SMALL_OVERLAP = "signed", "few words", "small overlap"
 ALL_WORDS, PAIRS = -1, -2
@@ -256,23 +257,31 @@ MATCH_SCHEMA = pa.schema(
         pa.field("prototype_id", pa.int64()),
         pa.field("lexicon", pa.int64()),
         pa.field("cosine", pa.float32()),
+        pa.field("jaccard", pa.float32()),
     ]
 )
-"""What is said of each document of a stream; the last three are null when no prototype matches."""
+"""What is said of each document of a stream; the last four are null when no prototype matches."""
 
 
 class Prototypes:
     """Known documents that a stream is matched with (section 5.2). Memory is the prototypes'; the stream adds none."""
 
     def __init__(
-        self, stored: pa.Table, signer: Signer, *, min_cosine: float = 0.8, max_per_signature: int = 64
+        self,
+        stored: pa.Table,
+        signer: Signer,
+        *,
+        min_cosine: float = 0.8,
+        min_jaccard: float = 0.4,
+        max_per_signature: int = 64,
     ) -> None:
         """`stored` are the prototypes' rows as `replica_batch` made them with the same signer."""
         self._signer = signer
-        self._min_cosine = min_cosine
+        self._min_cosine, self._min_jaccard = np.float32(min_cosine), np.float32(min_jaccard)
         self._ids = stored.column("page_id").to_numpy()
         signed = Signed.of(stored)
         self._sets = signed.sets
+        self._pairs = PairSketches.of(signed.sketches, signed.pairs, 0.0)
         keys = signed.keys()
         _, firsts = np.unique(signed.digests, return_index=True)
         rows = np.repeat(np.sort(firsts), keys.shape[1])  # of equal prototypes the first stands for all
@@ -285,20 +294,30 @@ class Prototypes:
         self._keys, self._rows = values[within & (values != 0)], rows[within & (values != 0)]
 
     def match(self, texts: pa.RecordBatch) -> pa.RecordBatch:
-        """For each document (page_id, text): the nearest prototype, by which lexicon, and their cosine."""
+        """For each document (page_id, text): the nearest prototype, by which lexicon, their cosine and Jaccard.
+
+        A prototype that agrees on a signature and reaches the cosine goes first, the most similar sketch second.
+        """
         signed = self._signer.sign(*column_buffers(texts.column("text")))
         rows, columns, cosines = wordsets.match_prototypes(
             signed.keys(), signed.sets.rows, self._keys, self._rows, self._sets.rows
         )
-        none = (rows < 0) | (cosines < np.float32(self._min_cosine))
-        lexicons = np.where(columns > self._signer.lexicons, ALL_WORDS, columns)
+        asked = PairSketches.of(signed.sketches, signed.pairs, 0.0)
+        nearest, jaccards = nearest_sketches(asked.rows, self._pairs.rows)
+        by_words = (rows >= 0) & (cosines >= self._min_cosine)
+        none = ~by_words & ((nearest < 0) | (jaccards < self._min_jaccard))
+        rows = np.where(by_words, rows, nearest)
+        lexicons = np.where(by_words, np.where(columns > self._signer.lexicons, ALL_WORDS, columns), PAIRS)
+        found = wordsets.cosines_across(signed.sets.rows, self._sets.rows, rows)
+        shared = jaccards_across(asked.rows, self._pairs.rows, rows)
         return pa.record_batch(
             [
                 texts.column("page_id"),
                 _statuses(signed),
                 pa.array(self._ids[rows] if self._ids.size else rows, mask=none),
                 pa.array(lexicons, mask=none),
-                pa.array(cosines, mask=none),
+                pa.array(found, mask=none),
+                pa.array(shared, mask=none),
             ],
             schema=MATCH_SCHEMA,
         )
