@@ -15,6 +15,7 @@ from samehand.methods.replica.lexicon import Lexicon
 from samehand.methods.replica.signatures import (
     ALL_WORDS,
     FEW_WORDS,
+    PAIRS,
     PAPER,
     SIGNED,
     SMALL_OVERLAP,
@@ -178,8 +179,11 @@ def test_a_match_says_which_lexicon_and_needs_the_cosine(lexicon: Lexicon) -> No
     found = prototypes(signer, text(*words)).match(batch(changed)).to_pylist()[0]
     assert found["lexicon"] in range(1, 11)
     assert found["cosine"] == pytest.approx(47 / 50)
-    strict = prototypes(signer, text(*words), min_cosine=0.95).match(batch(changed)).to_pylist()[0]
+    strict = prototypes(signer, text(*words), min_cosine=0.95, min_jaccard=1.0).match(batch(changed)).to_pylist()[0]
     assert (strict["prototype_id"], strict["lexicon"], strict["cosine"]) == (None, None, None)
+    by_pairs = prototypes(signer, text(*words), min_cosine=0.95).match(batch(changed)).to_pylist()[0]
+    assert (by_pairs["prototype_id"], by_pairs["lexicon"]) == (500, PAIRS)
+    assert by_pairs["jaccard"] > 0.7
 
 
 def test_prototypes_that_share_a_signature_are_capped_and_counted(lexicon: Lexicon) -> None:
