@@ -16,7 +16,7 @@ def group_replicas(steps: Steps) -> Counts:
     """Groups of near replicas and shared text, just as the local engine finds them."""
     from pyspark.sql import functions as sql
 
-    steps.total = 15
+    steps.total = 14
     words, sketches = steps.pages("replica"), steps.pages(PAIRS)
     by_words, found = steps.edges("replica", words, steps.twins("replica", words))
     by_pairs, found_pairs = steps.edges(PAIRS, sketches, steps.twins(PAIRS, sketches))
