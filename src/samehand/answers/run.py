@@ -16,6 +16,8 @@ from samehand.base.page import Page
 from samehand.store.folder import DAMAGED
 from samehand.store.tables import (
     CLASSES,
+    PHRASES_GROUPS,
+    PHRASES_MEMBERS,
     PROVIDERS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from samehand.answers.explain import Explanation
     from samehand.answers.likeness import Likeness
     from samehand.answers.sites import SiteAnswers
+    from samehand.methods.phrases.skeleton import Skeleton
     from samehand.methods.style.answers import WeakestLink
 
 
@@ -43,8 +46,9 @@ class Run(OpenedRun):
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
     A host or a site stands for its page with the shortest URL. Wrong arguments raise UsageError. A run that is
-    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language` and `sites`
-    are computed first where the run lacks them; `compute` does that with the workers, engine and settings you choose.
+    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language`, `phrases`
+    and `sites` are computed first where the run lacks them; `compute` does that with the workers, engine and settings
+    you choose.
 
     Attributes:
         settings: The `Settings` that the run was made with.
@@ -295,6 +299,50 @@ class Run(OpenedRun):
             raise UsageError(f"by is {told(by)}: choose page, host or cluster.")
         self._ensure("language")
         return Result(answers[by](self.folder), shown_first=_TEXT_COLUMNS)
+
+    def phrases(self) -> Result:
+        """Text groups: pages on several sites whose texts are made from the same phrases, largest first.
+
+        Returns:
+            One row per group.
+        """
+        self._ensure("phrases")
+        return Result(self.folder.read(PHRASES_GROUPS))
+
+    def phrase_members(self, number: int | None = None) -> Result:
+        """The pages in text groups.
+
+        Args:
+            number: The `text_group_number`; the members of all groups if not given.
+
+        Returns:
+            One row per page; those of one group by the share of their words in its phrases.
+        """
+        self._ensure("phrases")
+        members = self.folder.read(PHRASES_MEMBERS)
+        if number is None:
+            return Result(members)
+        group_id = self._numbered(self.folder.read(PHRASES_GROUPS), number, "text group", "text_group_id")
+        found = members.filter(pc.equal(members.column("text_group_id"), group_id))
+        if not len(found):
+            raise RunError(f"{self.path / PHRASES_MEMBERS.path} lacks the members of text group {number}. {DAMAGED}")
+        return Result(found.sort_by([("share", "descending"), ("page_id", "ascending")]))
+
+    def skeleton(self, number: int) -> "Skeleton":
+        """What the pages of a text group share, and the alternatives that stand between.
+
+        Args:
+            number: The `text_group_number`.
+
+        Returns:
+            The phrases that most pages hold, and one page with its slots. At most 30 pages are read for it.
+
+        Raises:
+            InputError: The input changed since the scan, or is gone.
+        """
+        from samehand.answers.phrases import skeleton_of
+
+        return skeleton_of(self._pages, self.phrase_members(number).table, self.settings)
 
     def sites(self, *, nameservers: Paths = (), resolve: bool = False, retry: bool = False) -> "SiteAnswers":
         """Parked sites, and the providers whose name servers they use.
