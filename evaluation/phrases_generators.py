@@ -89,7 +89,10 @@ def slots(name: str, fillers: Sequence[str]) -> Maker:
             "trade": draw.choice(RULES["trades"].split("|")),
             "number": str(draw.randint(100, 999)),
         }
-        filled = lambda named: values.get(named.group(1)) or " ".join(draw.sample(fillers, 2))  # noqa: E731
+
+        def filled(named: re.Match[str]) -> str:
+            return values.get(named.group(1)) or " ".join(draw.sample(fillers, 2))
+
         return " ".join(_NAMED.sub(filled, RULES["templates"][name]).split())
 
     return make

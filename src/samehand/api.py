@@ -33,7 +33,8 @@ def scan(
         inputs: A path or several: WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with the columns url and
             html, globs, @files that list inputs, "-" for standard input.
         out: The run folder.
-        signals: The methods: "style", "replica", "language", "sites", several of them, or "all".
+        signals: The methods: "style", "replica", "language", "phrases", "sites", several of them, or
+            "all".
         settings: Settings that differ from the defaults.
         workers: Processes on this machine; one per core if not given.
         engine: Another engine, such as `SparkEngine`.

@@ -109,7 +109,7 @@ class OpenedRun:
         """What a method reported of its work, as `samehand status` shows it.
 
         Args:
-            method: "style", "replica", "classes", "language" or "sites".
+            method: "style", "replica", "classes", "language", "phrases" or "sites".
 
         Returns:
             Counts by name.
@@ -137,7 +137,7 @@ class OpenedRun:
         """Computes methods for the pages of the run. What is done already is not done again.
 
         Args:
-            method: "style", "replica", "language" or "sites", several of them, or "all".
+            method: "style", "replica", "language", "phrases" or "sites", several of them, or "all".
             workers: Processes on this machine; one per core if not given.
             engine: Another engine, such as `SparkEngine`.
             on_progress: A function that is told of `Progress`.

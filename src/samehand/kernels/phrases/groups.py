@@ -1,7 +1,7 @@
 """Pages by the phrases that they share: which phrases tell something, stars around pages, and groups.
 
-The phrases of page i are phrases[bounds[i]:bounds[i+1]], in order; `places` are the words where they begin. A stretch of
-phrases that follow each other word by word counts as one common phrase, and as one more for each STRETCH words of it.
+The phrases of page i are phrases[bounds[i]:bounds[i+1]], in order; `places` are the words where they begin. A stretch
+of phrases that follow each other word by word counts as one phrase, and as one more for each STRETCH words of it.
 """
 
 import numba as nb

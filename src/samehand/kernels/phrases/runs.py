@@ -1,4 +1,4 @@
-"""Runs of shared phrases within pages. A phrase is a 5-gram of words; `found` has its number at its first word, or -1."""
+"""Runs of shared phrases within pages. `found` has the number of a phrase at its first word, and -1 elsewhere."""
 
 import numba as nb
 import numpy as np

@@ -21,7 +21,7 @@ Entries = tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32], NDArra
 
 @nb.njit(cache=True, nogil=True)
 def window_hashes(words: NDArray[np.uint32], bounds: NDArray[np.int64], size: int) -> NDArray[np.uint64]:
-    """The hash of the `size` words that begin at each word, rolled along (Karp and Rabin); 0 where a page ends before."""
+    """The hash of the `size` words that begin at each word, rolled along (Karp, Rabin); 0 where a page ends before."""
     hashes = np.zeros(words.size, np.uint64)
     leaving = _ONE
     for _ in range(size):

@@ -1,8 +1,8 @@
 """Pages much of whose text is phrases of other pages, and the phrases that tell something about them.
 
-A phrase is a 5-gram of words that at least three pages on two sites share. A passage is a longer stretch that they share
-word for word: a quote, a licence, navigation. What touches a passage is left out. A phrase is telling if at least half
-of the pages that hold it are candidates themselves: idioms and set phrases of a genre stand on many other pages too.
+A phrase is a 5-gram of words that at least three pages on two sites share. A passage is a longer stretch that they
+share word for word: a quote, a licence, navigation. What touches a passage is left out. A phrase is telling if at least
+half of the pages that hold it are candidates themselves: idioms and set phrases of a genre stand on many other pages.
 """
 
 import dataclasses
@@ -125,7 +125,7 @@ def _first_candidates(
     stored: StoredWords, shared: SharedWindows, passages: SharedWindows, least_share: float
 ) -> Candidates:
     """The pages whose share of shared phrases, telling or not, reaches the bar."""
-    parts: list[tuple[NDArray[np.int64], ...]] = []
+    parts: list[tuple[NDArray[np.integer], ...]] = []
     for first, words, bounds, _ in stored.pages():
         found = shared.find(window_hashes(words, bounds, PHRASE))
         long = passages.find(window_hashes(words, bounds, PASSAGE))

@@ -1,7 +1,7 @@
 """Windows of words that several pages on several sites share: counted exactly, in passes over the pages.
 
-A first pass counts windows by the lower bits of their hashes, a byte each. That leaves out nearly all that occur once or
-twice. Those left are counted in a table, a part of them at a time, so that the table stays within bounds.
+A first pass counts windows by the lower bits of their hashes, a byte each. That leaves out nearly all that occur once
+or twice. Those left are counted in a table, a part of them at a time, so that the table stays within bounds.
 """
 
 import dataclasses
@@ -26,7 +26,6 @@ MOST_SEEN = 1 << 30
 MOST_COUNTED = 1 << 24
 """Occurrences that one pass counts exactly: at most 640 MB."""
 _FIRST_SIZE = 1 << 12
-_ENTRY_TYPES = (np.uint64, np.int32, np.int32, np.int32)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,5 +95,4 @@ def _counted(
 
 
 def _entries(size: int) -> Entries:
-    keys, last, pages, site = (np.zeros(size, kind) for kind in _ENTRY_TYPES)
-    return keys, last, pages, site
+    return np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)

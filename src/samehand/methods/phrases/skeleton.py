@@ -121,7 +121,7 @@ def _skeleton(page: _Text, holders: Counter[Gram], fillers: dict[tuple[Gram, Gra
 
 
 def _slot(page: _Text, begin: int, fillers: dict[tuple[Gram, Gram], Counter[str]]) -> tuple[int, str] | None:
-    """The slot that begins at a word, if any: its end, and `{what|may|stand}` there. The one on most pages of several."""
+    """The slot that begins at a word, if any: its end, and `{what|may|stand}` there. The one that most pages have."""
     ends = range(begin + 1, min(begin + MOST_IN_SLOT, len(page.words) - CONTEXT) + 1)
     left = page.words[max(0, begin - CONTEXT) : begin]
     found = {end: fillers[sides] for end in ends if (sides := (left, page.words[end : end + CONTEXT])) in fillers}

@@ -1,5 +1,6 @@
 """From words to the answers of a run: text groups and their members."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def _by_group(members: pa.Table) -> list[pa.Table]:
     ordered = members.sort_by([("text_group_id", "ascending"), ("page_id", "ascending")])
     ids = ordered.column("text_group_id").to_numpy()
     cuts = np.concatenate([np.flatnonzero(np.diff(ids, prepend=-1)), [ids.size]]).tolist()
-    return [ordered.slice(begin, end - begin) for begin, end in zip(cuts, cuts[1:], strict=False)]
+    return [ordered.slice(begin, end - begin) for begin, end in itertools.pairwise(cuts)]
 
 
 def _figures(part: pa.Table, phrases: np.ndarray, branches: np.ndarray) -> dict[str, Any]:
