@@ -13,5 +13,5 @@ MOST_PAGES = 30
 def skeleton_of(pages: RunPages, members: pa.Table, settings: Settings) -> Skeleton:
     """What the members of a group share, best first. RunError if they name no pages of the run."""
     ids = members.slice(0, MOST_PAGES).column("page_id").to_numpy()
-    texts = [pages.text(row) for row in pages.folder.page_ids.rows(ids).tolist()]
+    texts = [pages.prose(row) for row in pages.folder.page_ids.rows(ids).tolist()]
     return make_skeleton(texts, settings.max_phrase_words)

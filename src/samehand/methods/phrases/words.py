@@ -44,7 +44,7 @@ class WordsStage:
 
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A row for each page."""
-        words = words_of(*pages.texts, self._settings)
+        words = words_of(pages.prose.text, pages.prose.offsets, self._settings)
         kind = PHRASES_WORDS.fixed_schema.field("word_hashes").type
         lists = pa.LargeListArray.from_arrays(words.bounds, pa.array(words.hashes), type=kind)
         is_cut = words.totals > np.diff(words.bounds)
