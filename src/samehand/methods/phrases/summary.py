@@ -59,7 +59,6 @@ def _members(folder: RunFolder, found: Candidates, groups: TextGroups) -> pa.Tab
             "host": pc.coalesce(host, alone),
             "site": site,
             "group": groups.labels[inside],
-            "covered": covered,
         }
     )
 
@@ -85,7 +84,7 @@ def _by_group(members: pa.Table) -> list[pa.Table]:
 
 def _figures(part: pa.Table, phrases: np.ndarray, branches: np.ndarray) -> dict[str, Any]:
     """One group."""
-    group, typical = part.column("group")[0].as_py(), int(np.argmax(part.column("covered").to_numpy()))
+    group, typical = part.column("group")[0].as_py(), int(np.argmax(part.column("share").to_numpy()))
     sites = [row["counts"] for row in pc.value_counts(part.column("site")).to_pylist()]
     share = branches[group] / max(1, phrases[group])
     return {

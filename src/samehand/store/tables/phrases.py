@@ -56,7 +56,7 @@ PHRASES_GROUPS = Table(
         Column("phrases", WHOLE, "Different phrases (5-grams of words) that pages of the group share."),
         Column("branching", SHARE, "Part of these phrases that go on in several ways."),
         Column("mean_share", SHARE, "Mean share of the words of its pages that stand in these phrases."),
-        Column("typical_page_id", WHOLE, "The page with most words in these phrases."),
+        Column("typical_page_id", WHOLE, "The page with the largest share."),
         Column("typical_url", TEXT, "URL of that page."),
     ),
     is_ranked=True,
