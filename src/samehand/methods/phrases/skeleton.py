@@ -5,6 +5,7 @@ between two words on each side that other pages have too, with something else be
 """
 
 import dataclasses
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,11 +16,15 @@ CONTEXT = 2
 """Words on each side of a slot."""
 MOST_IN_SLOT = 6
 """Words in a slot."""
+FIXED = 0.75
+"""Part of the pages that hold what is no alternative."""
 MOST_PHRASES, MOST_ALTERNATIVES = 8, 6
 """Of each, so many are told."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 Gram = tuple[str, ...]
+Fillers = dict[tuple[Gram, Gram], Counter[str]]
+"""What stands between the same words on both sides, and on how many pages."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ def make_skeleton(texts: Sequence[str], most_words: int) -> Skeleton:
     pages = [_Text.of(text, most_words) for text in texts]
     holders = Counter(gram for page in pages for gram in set(page.grams()))
     typical = pages[0]
-    return Skeleton(_phrases(typical, holders), _skeleton(typical, holders, _fillers(pages)), len(pages))
+    return Skeleton(_phrases(typical, holders), _skeleton(typical, holders, _fillers(pages), len(pages)), len(pages))
 
 
 def _phrases(page: _Text, holders: Counter[Gram]) -> tuple[tuple[str, int], ...]:
@@ -81,8 +86,8 @@ def _phrases(page: _Text, holders: Counter[Gram]) -> tuple[tuple[str, int], ...]
     return tuple((page.said(place, place + PHRASE), number) for place, number in chosen.items())
 
 
-def _fillers(pages: Sequence[_Text]) -> dict[tuple[Gram, Gram], Counter[str]]:
-    """What stands between the same words on both sides, where it differs, and on how many pages."""
+def _fillers(pages: Sequence[_Text]) -> Fillers:
+    """What stands between the same words, where it differs."""
     found: dict[tuple[Gram, Gram], Counter[str]] = defaultdict(Counter)
     for page in pages:
         own = {
@@ -96,22 +101,23 @@ def _fillers(pages: Sequence[_Text]) -> dict[tuple[Gram, Gram], Counter[str]]:
 
 
 def _is_slot(fillers: Counter[str]) -> bool:
-    """Whether several things stand between the same words, and differ from their first words to their last."""
+    """Whether several things stand between the same words, and differ from their first words to their last.
+
+    Longer ones have to recur, or they are text of each page's own.
+    """
     words = [filler.split() for filler in fillers]
-    ends = {tuple(filler[:1]) for filler in words}, {tuple(filler[-1:]) for filler in words}
-    return fillers.total() >= LEAST_PAGES and all(len(different) > 1 for different in ends)
+    ends = {filler[0] for filler in words}, {filler[-1] for filler in words}
+    recurs = max(fillers.values()) > 1 or max(map(len, words)) <= CONTEXT
+    return fillers.total() >= LEAST_PAGES and recurs and all(len(different) > 1 for different in ends)
 
 
-def _skeleton(page: _Text, holders: Counter[Gram], fillers: dict[tuple[Gram, Gram], Counter[str]]) -> str:
+def _skeleton(page: _Text, holders: Counter[Gram], fillers: Fillers, pages: int) -> str:
     """A page with its slots."""
-    is_shared = [False] * len(page.words)
-    for place, gram in enumerate(page.grams()):
-        if holders[gram] >= LEAST_PAGES:
-            is_shared[place : place + PHRASE] = [True] * PHRASE
+    is_shared, is_fixed = (_covered(page, holders, least) for least in (LEAST_PAGES, max(LEAST_PAGES, FIXED * pages)))
     pieces: list[str] = []
     word = 0
     while word < len(page.words):
-        slot = _slot(page, word, fillers)
+        slot = _slot(page, word, is_fixed, fillers)
         end = slot[0] if slot else word + 1
         piece = slot[1] if slot else page.said(word, end) if is_shared[word] else "…"
         if piece != "…" or pieces[-1:] != ["…"]:
@@ -120,9 +126,22 @@ def _skeleton(page: _Text, holders: Counter[Gram], fillers: dict[tuple[Gram, Gra
     return " ".join(pieces)
 
 
-def _slot(page: _Text, begin: int, fillers: dict[tuple[Gram, Gram], Counter[str]]) -> tuple[int, str] | None:
-    """The slot that begins at a word, if any: its end, and `{what|may|stand}` there. The one that most pages have."""
-    ends = range(begin + 1, min(begin + MOST_IN_SLOT, len(page.words) - CONTEXT) + 1)
+def _covered(page: _Text, holders: Counter[Gram], least: float) -> list[bool]:
+    """The words of a page that stand in phrases of so many pages."""
+    found = [False] * len(page.words)
+    for place, gram in enumerate(page.grams()):
+        if holders[gram] >= least:
+            found[place : place + PHRASE] = [True] * PHRASE
+    return found
+
+
+def _slot(page: _Text, begin: int, is_fixed: Sequence[bool], fillers: Fillers) -> tuple[int, str] | None:
+    """The slot that begins at a word, if any: its end, and `{what|may|stand}` there. The one that most pages have.
+
+    What most pages share is in no slot.
+    """
+    last = min(begin + MOST_IN_SLOT, len(page.words) - CONTEXT)
+    ends = itertools.takewhile(lambda end: not is_fixed[end - 1], range(begin + 1, last + 1))
     left = page.words[max(0, begin - CONTEXT) : begin]
     found = {end: fillers[sides] for end in ends if (sides := (left, page.words[end : end + CONTEXT])) in fillers}
     if not found:
