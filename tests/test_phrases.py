@@ -89,7 +89,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
 def test_each_generator_is_a_group(run: samehand.Run) -> None:
     assert groups_of(run) == [names("spun", 16), names("filled", 12)]
     spinner, template = run.phrases()
-    assert [spinner["kind"], template["kind"]] == ["alternatives", "template"]
+    assert [spinner["group_kind"], template["group_kind"]] == ["alternatives", "template"]
     assert (spinner["pages"], spinner["sites"], template["pages"], template["sites"]) == (16, 5, 12, 5)
     members = run.phrase_members(1)
     assert members["share"] == sorted(members["share"], reverse=True)
@@ -130,7 +130,7 @@ def test_one_owner_is_named(tmp_path: Path) -> None:
     rows = rows_of(30, "spun", sites=1)
     rows[0]["url"] = "https://other.example/"
     run = scanned(tmp_path, rows)
-    assert run.phrases()["kind"] == ["one owner"]
+    assert run.phrases()["group_kind"] == ["one owner"]
 
 
 def test_quotes_and_notices_are_no_group(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def scan(
     Example:
         >>> run = samehand.scan(crawl, out, signals="all")
         >>> run.methods
-        ['style', 'replica', 'classes', 'language', 'sites']
+        ['style', 'replica', 'classes', 'language', 'phrases', 'sites']
     """
     from samehand.engine.pipeline import run_scan
 

@@ -10,14 +10,13 @@ import pyarrow.compute as pc
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
 from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
+from samehand.answers.phrases import TextGroups
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
 from samehand.store.folder import DAMAGED
 from samehand.store.tables import (
     CLASSES,
-    PHRASES_GROUPS,
-    PHRASES_MEMBERS,
     PROVIDERS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from samehand.answers.explain import Explanation
     from samehand.answers.likeness import Likeness
     from samehand.answers.sites import SiteAnswers
-    from samehand.methods.phrases.skeleton import Skeleton
     from samehand.methods.style.answers import WeakestLink
 
 
@@ -41,7 +39,7 @@ _SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
 """What people look at first."""
 
 
-class Run(RunExports):
+class Run(RunExports, TextGroups):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
@@ -121,13 +119,6 @@ class Run(RunExports):
         found = members.filter(pc.equal(members.column("style_cluster_id"), cluster_id))
         rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
         return self._pages.listed(rows, found.column("similarity").to_numpy())
-
-    def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
-        """The stable id of a cluster or group by its number, which is its place in the table."""
-        if not 1 <= number_of(number, f"The number of a {what}") <= table.num_rows:
-            known = f"the numbers are 1 to {table.num_rows:,}" if table.num_rows else f"the run has no {what}"
-            raise UsageError(f"There is no {what} {number} in {self.path}: {known}.")
-        return int(table.column(id_column)[number_of(number, what) - 1].as_py())
 
     def growth(self) -> Result:
         """The clusters that the last `samehand.add` changed.
@@ -303,50 +294,6 @@ class Run(RunExports):
             raise UsageError(f"by is {told(by)}: choose page, host or cluster.")
         self._ensure("language")
         return Result(answers[by](self.folder), shown_first=_TEXT_COLUMNS)
-
-    def phrases(self) -> Result:
-        """Text groups: pages on several sites whose texts are made from the same phrases, largest first.
-
-        Returns:
-            One row per group.
-        """
-        self._ensure("phrases")
-        return Result(self.folder.read(PHRASES_GROUPS))
-
-    def phrase_members(self, number: int | None = None) -> Result:
-        """The pages in text groups.
-
-        Args:
-            number: The `text_group_number`; the members of all groups if not given.
-
-        Returns:
-            One row per page; those of one group by the share of their words in its phrases.
-        """
-        self._ensure("phrases")
-        members = self.folder.read(PHRASES_MEMBERS)
-        if number is None:
-            return Result(members)
-        group_id = self._numbered(self.folder.read(PHRASES_GROUPS), number, "text group", "text_group_id")
-        found = members.filter(pc.equal(members.column("text_group_id"), group_id))
-        if not len(found):
-            raise RunError(f"{self.path / PHRASES_MEMBERS.path} lacks the members of text group {number}. {DAMAGED}")
-        return Result(found.sort_by([("share", "descending"), ("page_id", "ascending")]))
-
-    def skeleton(self, number: int) -> "Skeleton":
-        """What the pages of a text group share, and the alternatives that stand between.
-
-        Args:
-            number: The `text_group_number`.
-
-        Returns:
-            The phrases that most pages hold, and one page with its slots. At most 30 pages are read for it.
-
-        Raises:
-            InputError: The input changed since the scan, or is gone.
-        """
-        from samehand.answers.phrases import skeleton_of
-
-        return skeleton_of(self._pages, self.phrase_members(number).table, self.settings)
 
     def sites(self, *, nameservers: Paths = (), resolve: bool = False, retry: bool = False) -> "SiteAnswers":
         """Parked sites, and the providers whose name servers they use.

@@ -11,7 +11,7 @@ from samehand.cli.options import engine_options, option, run_argument, table_opt
 
 GROUP_COLUMNS = {
     "text_group_number": "group",
-    "kind": "kind",
+    "group_kind": "kind",
     "pages": "pages",
     "sites": "sites",
     "phrases": "phrases",

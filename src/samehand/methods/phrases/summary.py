@@ -27,8 +27,11 @@ def group_phrases(folder: RunFolder, settings: Settings) -> dict[str, Any]:
     numbers = pc.index_in(members.column("text_group_id"), ranked.column("text_group_id").combine_chunks())
     members = members.append_column("text_group_number", pc.add(numbers.cast(pa.int64()), 1))
     folder.write(PHRASES_MEMBERS, members)
-    kinds = {row["values"]: row["counts"] for row in pc.value_counts(ranked.column("kind")).to_pylist()}
-    cut = sum(pc.sum(batch.column("is_cut")).as_py() or 0 for batch in folder.iterate(PHRASES_WORDS, ["is_cut"]))
+    kinds = {row["values"]: row["counts"] for row in pc.value_counts(ranked.column("group_kind")).to_pylist()}
+    cut = sum(
+        pc.sum(batch.column("has_more_words")).as_py() or 0
+        for batch in folder.iterate(PHRASES_WORDS, ["has_more_words"])
+    )
     return {
         "groups": ranked.num_rows,
         "grouped_pages": members.num_rows,
@@ -89,7 +92,11 @@ def _figures(part: pa.Table, phrases: np.ndarray, branches: np.ndarray) -> dict[
     share = branches[group] / max(1, phrases[group])
     return {
         "text_group_id": part.column("text_group_id")[0].as_py(),
-        "kind": OWNER if max(sites) >= ONE_OWNER * len(part) else ALTERNATIVES if share >= BRANCHING else TEMPLATE,
+        "group_kind": OWNER
+        if max(sites) >= ONE_OWNER * len(part)
+        else ALTERNATIVES
+        if share >= BRANCHING
+        else TEMPLATE,
         "pages": len(part),
         "hosts": len(part.column("host").unique()),
         "sites": len(sites),

@@ -47,5 +47,5 @@ class WordsStage:
         words = words_of(pages.prose.text, pages.prose.offsets, self._settings)
         kind = PHRASES_WORDS.fixed_schema.field("word_hashes").type
         lists = pa.LargeListArray.from_arrays(words.bounds, pa.array(words.hashes), type=kind)
-        is_cut = words.totals > np.diff(words.bounds)
-        return pa.record_batch([pages.page_ids, lists, pa.array(is_cut)], schema=PHRASES_WORDS.fixed_schema)
+        has_more = words.totals > np.diff(words.bounds)
+        return pa.record_batch([pages.page_ids, lists, pa.array(has_more)], schema=PHRASES_WORDS.fixed_schema)

@@ -26,7 +26,7 @@ PHRASES_WORDS = Table(
     (
         PAGE_ID,
         Column("word_hashes", large_list_of(pa.uint32()), "Hashes of the words, under the key of the run."),
-        Column("is_cut", FLAG, "Whether the page has more words (--max-phrase-words)."),
+        Column("has_more_words", FLAG, "Whether the page has more words (--max-phrase-words)."),
     ),
     in_parts=True,
 )
@@ -49,7 +49,7 @@ PHRASES_GROUPS = Table(
     (
         TEXT_GROUP_NUMBER,
         TEXT_GROUP_ID,
-        Column("kind", TEXT, "alternatives, template or one owner."),
+        Column("group_kind", TEXT, "alternatives, template or one owner."),
         PAGES_COUNT,
         HOSTS_COUNT,
         SITES_COUNT,
