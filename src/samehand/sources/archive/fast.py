@@ -19,10 +19,11 @@ import deflate._deflate
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base import record_table as at
 from samehand.base.buffers import read_only
 from samehand.base.settings import Settings
+from samehand.kernels import record_table as at
 from samehand.kernels import records
+from samehand.kernels.unpacking import unpack_members
 from samehand.sources.archive.heads import MAX_HEAD, WARC
 from samehand.sources.archive.members import Codec, GzipCodec, MemberError
 from samehand.sources.archive.records import BLANKS, Record
@@ -146,7 +147,7 @@ class _MemberFiller:
             if size:
                 self._packed, self._packed_from = read_at(self._codec.file, position, size), position
             packed = np.frombuffer(self._packed, np.uint8)[position - self._packed_from :]
-            count = records.unpack_members(
+            count = unpack_members(
                 library.gunzip,
                 library.unpacker,
                 packed,
