@@ -11,8 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from samehand.base.presets import PRESETS
 from samehand.base.setting import GROUPS
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import Settings, fields_of
 from samehand.sources.reasons import REASONS
 from samehand.store.files import FILES
 from samehand.store.tables import TABLES
