@@ -11,7 +11,7 @@ from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
 
 
 @nb.njit(cache=True, nogil=True)
-def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+def hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     """FNV-1a of the lower-cased host at `start`. A slash, colon, question mark, number sign or blank ends it."""
     state = FNV_BASIS
     for position in range(start, end):
@@ -28,7 +28,7 @@ def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def _host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
+def host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
     """The position of the host in an absolute address (http://, https:// or //); -1 if there is none."""
     while start < end and data[start] <= 0x20:
         start += 1
@@ -58,9 +58,9 @@ def link_hosts(
         for link in range(link_offsets[page], link_offsets[page + 1]):
             start = page_starts[page] + link_starts[link]
             end = start + link_lengths[link]
-            begin = _host_start(data, start, end)
+            begin = host_start(data, start, end)
             if begin >= 0:
-                hosts[link] = _hash_host(data, begin, end)
+                hosts[link] = hash_host(data, begin, end)
     return hosts
 
 
@@ -69,5 +69,5 @@ def hash_hosts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[n
     """The same hash for host names that lie end to end."""
     hosts = np.zeros(offsets.size - 1, np.uint64)
     for host in range(offsets.size - 1):
-        hosts[host] = _hash_host(data, offsets[host], offsets[host + 1])
+        hosts[host] = hash_host(data, offsets[host], offsets[host + 1])
     return hosts
