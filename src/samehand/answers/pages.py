@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import told
-from samehand.base.errors import InputError, UsageError
+from samehand.base.errors import InputError, RunError, UsageError
 from samehand.base.page import Page
 from samehand.base.settings import Settings
 from samehand.sources import Source, Unit, changed_sources, find_sources, read_page, read_sources
 from samehand.sources.http.charset import to_ascii_compatible
 from samehand.store.done import part_name
-from samehand.store.folder import RunFolder
+from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
 from samehand.store.tables import CONTENT, PAGES
@@ -110,14 +110,14 @@ class RunPages(PageList):
         number, place = page_id >> UNIT_BITS, page_id & ((1 << UNIT_BITS) - 1)
         stored = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
         if self.folder.part_path(CONTENT, number).is_file():
-            content: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
-            changed = str(self.folder.part_path(CONTENT, number))
-        else:
-            source = self._source_of(number)
-            content = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings).content
-            changed = source.name
+            kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
+            if zlib.crc32(kept) != stored["content_crc32"]:
+                raise RunError(f"{self.folder.part_path(CONTENT, number)} does not hold this page. {DAMAGED}")
+            return kept
+        source = self._source_of(number)
+        content = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings).content
         if zlib.crc32(content) != stored["content_crc32"]:
-            raise InputError(f"{changed} changed since the scan: put it back, or scan again.")
+            raise InputError(f"{source.name} changed since the scan: put it back, or scan again.")
         return content
 
     def text(self, row: int) -> str:

@@ -76,6 +76,15 @@ class Settings:
         False, "read", "Store the pages in the run folder. Later commands then work without the inputs.", common=True
     )
 
+    max_mail_head_bytes: int = setting(
+        1 << 16, "read", "Read this many bytes of the head of a mail or of a part of it.", low=1_000, high=1 << 30
+    )
+    max_mail_parts: int = setting(200, "read", "Read this many parts of a mail, and mark it.", low=1, high=1 << 20)
+    max_mail_depth: int = setting(20, "read", "Read parts within parts of a mail to this depth.", low=1, high=1_000)
+    max_encoded_words: int = setting(
+        200, "read", "Decode this many encoded words of a mail's subject, and mark it.", low=1, high=1 << 20
+    )
+
     shingle_bytes: int = setting(16, "style", "Bytes of noise in one shingle (the paper's n).", low=2, high=63)
     dimensions: int = setting(
         128, "style", "Dimensions of a fingerprint (the paper's m). A power of two.", low=16, high=4096

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
-from samehand.kernels.html.links import hash_host, host_start
+from samehand.kernels.html.links import host_start
 
 MAX_LINKS = 2_000
 """Links beyond these are not read: a home page shows its purpose before."""
@@ -38,10 +38,14 @@ def site_links(
     link_offsets: NDArray[np.int64],
     link_starts: NDArray[np.int64],
     link_lengths: NDArray[np.int64],
+    link_hosts: NDArray[np.uint64],
     domains: NDArray[np.uint8],
     domain_offsets: NDArray[np.int64],
 ) -> SiteLinks:
-    """The links of each page. The domains of the sites lie end to end, in lower case; an empty one owns nothing."""
+    """The links of each page. `link_hosts` has the hash of each link's host, 0 for relative links.
+
+    The domains of the sites lie end to end, in lower case; an empty one owns nothing but relative links.
+    """
     pages = page_starts.size
     found = SiteLinks(
         np.zeros((pages, COLUMNS), np.int32),
@@ -59,8 +63,8 @@ def site_links(
             href = data[start : start + link_lengths[link]]
             begin = host_start(href, 0, href.size)
             stop = _host_stop(href, begin) if begin >= 0 else 0
-            if begin >= 0 and not _is_below(href, begin, stop, domain):
-                hosts[foreign] = hash_host(href, begin, href.size)
+            if link_hosts[link] and not (begin >= 0 and _is_below(href, begin, stop, domain)):
+                hosts[foreign] = link_hosts[link]
                 foreign += 1
                 found.counts[page, TO_NAME] += domain.size > 0 and _holds(href, stop, domain)
                 continue

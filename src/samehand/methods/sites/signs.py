@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.buffers import end_to_end
-from samehand.html import TAG_NAMES, Markup
+from samehand.html import TAG_NAMES, Markup, link_hosts
 from samehand.kernels.html import site_links as link_columns
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.html.site_links import SiteLinks, site_links
@@ -165,6 +165,7 @@ def page_signs(
             found.link_offsets,
             found.link_starts,
             found.link_lengths,
+            link_hosts(data, offsets, found),
             domain_data,
             domain_offsets,
         ),
