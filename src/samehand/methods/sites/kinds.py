@@ -25,21 +25,41 @@ DEFAULTS = (HOSTING, REGISTRAR, CMS, SOON, SUSPENDED)
 ACCUSING = (PARKED_ADS, FOR_SALE, FARM)
 KINDS = (*NO_SITE, *DEFAULTS, FOR_SALE, PARKED_ADS, COPIES, FARM, NETWORK, REAL, UNSURE)
 
+BARE = ("refresh", "script that leads on", "form that leads on", "frame", "built by script")
+"""Rules of pages that something else fills: they are clustered, because parked pages are made like this, too."""
+
+_SHOWN = {
+    REDIRECT: ("moved", "moved-weak", "source-refresh", "source-leads-on"),
+    ERROR: ("error", "error-weak"),
+    CHALLENGE: ("wall", "wall-weak", "age", "source-wall", "source-captcha", "source-cookie"),
+    EMPTY: (),
+    SHELL: ("source-app",),
+    LOGIN: ("login", "source-password"),
+    HOSTING: ("hosting", "hosting-weak", "source-default"),
+    REGISTRAR: ("registrar", "registrar-weak", "source-feed", "source-parking-host"),
+    CMS: ("cms", "cms-weak"),
+    SOON: ("soon", "soon-weak"),
+    SUSPENDED: ("suspended", "suspended-weak", "source-suspended"),
+    FOR_SALE: ("sale", "sale-weak", "source-feed", "source-parking-host"),
+    PARKED_ADS: ("parked", "sale", "sale-weak", "source-feed", "source-parking-host"),
+}
+"""Classes of phrases that are evidence of a kind."""
+
 Test = Callable[[Signs], NDArray[np.bool_]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """A kind, the name and the meaning of the evidence for it, and the test of a batch of pages."""
+    """A kind, the name of the evidence for it, and the test of a batch of pages."""
 
     kind: str
     name: str
     test: Test
 
-
-def _feed(s: Signs) -> NDArray[np.bool_]:
-    """Loads a feed of parked domains, or names a host that serves nothing else; the market itself does so, too."""
-    return ((s.shows("source-feed") > 0) | (s.shows("source-parking-host") > 0)) & ~s.is_market
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes of phrases that are shown as evidence of the kind."""
+        return _SHOWN[self.kind]
 
 
 def _thin(s: Signs, words: int, prose: int, links: int = 1 << 20) -> NDArray[np.bool_]:
@@ -60,7 +80,7 @@ def _parks(s: Signs) -> NDArray[np.bool_]:
 
 def _moved(s: Signs) -> NDArray[np.bool_]:
     said = (s.said("moved") > 0) | ((s.whole("moved-weak") > 0.6) & (s.words < 4))
-    return said & (s.words < 60) & (s.links <= 6) & (s.source_bytes < 30_000) & ~_feed(s)
+    return said & (s.words < 60) & (s.links <= 6) & (s.source_bytes < 30_000) & ~s.feeds
 
 
 def _loads(s: Signs) -> NDArray[np.int64]:
@@ -81,7 +101,7 @@ def _error(s: Signs) -> NDArray[np.bool_]:
         ((s.title("error") > 0) & (s.words < 260) & (s.own_links < 30))
         | ((s.title("error-weak") > 0) & (s.words < 100) & (s.links < 12) & (s.titled("error-weak") > 0.2))
         | ((s.text("error") > 0) & (s.words < 60) & (s.links < 4))
-        | ((s.text("error-weak") > 0) & (s.words < 30) & (s.links < 4))
+        | ((s.text("error-weak") > 0) & (s.words < 30) & (s.links < 3) & (s.tags["script"] < 6))
     )
 
 
@@ -97,14 +117,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         FOR_SALE,
         "sale offer over a feed",
-        lambda s: _feed(s) & _thin(s, 300, 120, 40) & _sale(s) & (s.said("parked") == 0),
+        lambda s: s.feeds & _thin(s, 300, 120, 40) & _sale(s) & (s.said("parked") == 0),
     ),
     Rule(
         REGISTRAR,
         "registrar's page over a feed",
-        lambda s: _feed(s) & _thin(s, 300, 120, 40) & (s.title("registrar") + s.title("registrar-weak") > 0),
+        lambda s: s.feeds & _thin(s, 300, 120, 40) & (s.title("registrar") + s.title("registrar-weak") > 0),
     ),
-    Rule(PARKED_ADS, "feed of parked domains", lambda s: _feed(s) & _thin(s, 300, 120, 40) & _parks(s)),
+    Rule(PARKED_ADS, "feed of parked domains", lambda s: s.feeds & _thin(s, 300, 120, 40) & _parks(s)),
     Rule(
         HOSTING,
         "leads to a panel's default page",
@@ -151,7 +171,7 @@ RULES: tuple[Rule, ...] = (
         "title of a default page",
         lambda s: (
             ((s.title("hosting") > 0) & (s.titled("hosting") > 0.3) & _thin(s, 600, 600, 12))
-            | ((s.titled("hosting-weak") > 0.6) & _thin(s, 200, 200, 4))
+            | ((s.titled("hosting-weak") > 0.6) & _thin(s, 200, 200, 1) & (s.links < 2))
         ),
     ),
     Rule(
@@ -164,6 +184,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(ERROR, "error title", lambda s: (s.titled("error") > 0.3) & (s.words < 260) & (s.own_links < 30) & (s.said("wall") == 0)),
     Rule(CHALLENGE, "wall wording", _wall),
+    Rule(FOR_SALE, "sale offer", lambda s: _sale(s) & _thin(s, 300, 200, 20) & ~s.is_market),
+    Rule(
+        PARKED_ADS,
+        "parking wording",
+        lambda s: (s.said("parked") > 0) & s.named & _thin(s, 200, 120, 20),
+    ),
     Rule(
         HOSTING,
         "wording of a default page",
@@ -173,12 +199,6 @@ RULES: tuple[Rule, ...] = (
     Rule(ERROR, "error wording", _error),
     Rule(ERROR, "error status", lambda s: s.status >= 400),
     Rule(CHALLENGE, "age wall", lambda s: (s.said("age") > 0) & (s.words < 200) & (s.links < 12)),
-    Rule(FOR_SALE, "sale offer", lambda s: _sale(s) & _thin(s, 300, 200, 20) & ~s.is_market),
-    Rule(
-        PARKED_ADS,
-        "parking wording",
-        lambda s: (s.said("parked") > 0) & s.named & _thin(s, 200, 120, 20),
-    ),
     Rule(
         REGISTRAR,
         "registration wording",

@@ -20,20 +20,26 @@ _SCRIPT = re.compile(
     re.IGNORECASE,
 )
 _FORM = re.compile(rb"\.submit\(\)|onload\s{0,9}=\s{0,9}[\"'][^\"']{0,200}submit", re.IGNORECASE)
+_PARKING = re.compile(rb"(?<![a-z])(?:park|parked|parking|parkingpage)(?![a-z])", re.IGNORECASE)
 _HOST = re.compile(rb"^\s*(?:https?:)?//([^/?#:\s]+)", re.IGNORECASE)
 _LOADED = re.compile(rb"\bsrc\s{0,9}=\s{0,9}[\"']?\s{0,9}(?:https?:)?//([^\"'\s>]{1,1000})", re.IGNORECASE)
 
 
 class Lead(NamedTuple):
-    """How a page leads on, the host it leads to (b"" for the site itself), and the path there."""
+    """How a page leads on, the host it leads to (b"" for the site itself), and the path there.
+
+    `tells_name` says that another site is told the own domain; `to_parking` that the address speaks of parking.
+    """
 
     how: int = NO_LEAD
     host: bytes = b""
     path: bytes = b""
+    tells_name: bool = False
+    to_parking: bool = False
 
 
 def find_lead(source: bytes, domain: bytes) -> Lead:
-    """The lead of a page, refreshes before frames before scripts before forms; None-like if there is none."""
+    """The lead of a page, refreshes before frames before scripts before forms."""
     source = source[:MAX_BYTES]
     for how, pattern in ((REFRESH, _REFRESH), (FRAME, _FRAME), (SCRIPT, _SCRIPT), (FORM, _FORM)):
         if found := pattern.search(source):
@@ -47,7 +53,9 @@ def _lead(how: int, target: bytes, domain: bytes) -> Lead:
     rest = target[host.end() :] if host else target
     if domain and (name == domain or name.endswith(b"." + domain)):
         name = b""
-    return Lead(how, name, rest.partition(b"?")[0].strip(b"/"))
+    tells_name = bool(name and domain) and domain in rest.lower()
+    to_parking = how != REFRESH and bool(_PARKING.search(target))
+    return Lead(how, name, rest.partition(b"?")[0].strip(b"/"), tells_name, to_parking)
 
 
 def tells_own_name(source: bytes, domain: bytes) -> bool:

@@ -178,3 +178,9 @@ def _begins_word(phrase: bytes) -> bool:
     """Whether a phrase must begin a word: if it begins with a letter or digit of ASCII, Latin, Greek or Cyrillic."""
     first = phrase.decode()[0]
     return first.isalnum() and ord(first) < 0x530
+
+
+@functools.cache
+def parking_hosts() -> frozenset[str]:
+    """Hosts and name servers that serve parked domains and nothing else."""
+    return frozenset(phrase for name, phrase in shipped_phrases() if name == f"{SOURCE}parking-host")

@@ -33,6 +33,7 @@ _COUNTED = ("a", "script", "iframe", "frame", "frameset", "form", "input", "img"
 class Signs:
     """The signs of pages; row i of each array is page i. Wording has a column for each class of phrases."""
 
+    domains: Sequence[str]
     status: NDArray[np.int64]
     source_bytes: NDArray[np.int64]
     text_bytes: NDArray[np.int64]
@@ -100,6 +101,15 @@ class Signs:
         """Whether the title is the domain and nothing else."""
         return self.named_in_title & (self.title_words.counts[:, word_columns.WORDS] == 0)
 
+    @property
+    def feeds(self) -> NDArray[np.bool_]:
+        """Whether a page loads a feed of parked domains, or names a host that serves nothing else.
+
+        A market of domains does so, too: it is none of them.
+        """
+        shown = (self.shows("source-feed") > 0) | (self.shows("source-parking-host") > 0)
+        return (shown | np.array([lead.to_parking for lead in self.leads], np.bool_)) & ~self.is_market
+
     def title(self, name: str) -> NDArray[np.uint8]:
         """Different phrases of a class in the title."""
         return self.in_title.counts[:, self.wording.classes.index(name)]
@@ -153,6 +163,7 @@ def page_signs(
     text_words = site_words(text, text_offsets, *names)
     leads, told = _leads(data, offsets, [name.encode() for name in own], text_words.counts[:, word_columns.WORDS])
     return Signs(
+        domains=own,
         status=np.array([status or 0 for status in statuses], np.int64),
         source_bytes=np.diff(offsets),
         text_bytes=np.diff(text_offsets),
@@ -227,7 +238,7 @@ def _leads(
     for page in np.flatnonzero(words < FEW_WORDS).tolist():
         source = data[offsets[page] : offsets[page + 1]][: 1 << 14].tobytes()
         leads[page] = find_lead(source, domains[page])
-        told[page] = tells_own_name(source, domains[page])
+        told[page] = leads[page].tells_name or tells_own_name(source, domains[page])
     return leads, told
 
 
