@@ -113,12 +113,12 @@ def _character(byte: np.uint8) -> tuple[int, int]:
     if byte < 0x80:
         return int(0x61 <= byte <= 0x7A), 1
     if byte < 0xE0:
-        return 1, 1 + (byte >= 0xC0)
+        return 1, 1 + int(byte >= 0xC0)
     if 0xE3 <= byte <= 0xED:
         return _WIDE, 3
     if byte == 0xE0:
         return _THAI, 3
-    return 1, 3 + (byte >= 0xF0)
+    return 1, 3 + int(byte >= 0xF0)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -146,9 +146,7 @@ def _name_at(
 
 
 @nb.njit(cache=True, nogil=True)
-def _put_word(
-    found: SiteWords, text: int, state: np.uint64, before: np.uint64, held: int
-) -> tuple[np.uint64, int]:
+def _put_word(found: SiteWords, text: int, state: np.uint64, before: np.uint64, held: int) -> tuple[np.uint64, int]:
     """Adds a word's pair with the word before it; returns the word, and how many pairs the sketch holds now."""
     mixed = ((state + before * GOLDEN) * MURMUR) >> np.uint64(32)
     found.sums[text] += mixed
