@@ -243,8 +243,9 @@ def test_labels_in_the_terminal(
     assert "Undone: page " in ended.out
     assert "is no label" in ended.out
     assert "title: " in ended.out
-    assert " words\n" in ended.out
-    assert not {"verdict", "distance"} & set(ended.out.split())
+    assert " words, " in ended.out
+    assert "asked because: " in ended.out
+    assert not {"kind", "probability", "parked-ads:"} & set(ended.out.split())
     written = rows_of(answers.read_text())
     assert [row["label"] for row in written] == ["spam", "ok", "-undo-"]
     people("ok\n")  # and then the line is cut

@@ -140,7 +140,7 @@ def share_bounds(count: int, total: int) -> tuple[float, float]:
     share, square = count / total, _Z * _Z / total
     middle = share + square / 2
     wide = _Z * math.sqrt(share * (1 - share) / total + square / (4 * total))
-    return (middle - wide) / (1 + square), (middle + wide) / (1 + square)
+    return max(0.0, (middle - wide) / (1 + square)), min(1.0, (middle + wide) / (1 + square))
 
 
 def _site_row(
