@@ -22,6 +22,7 @@ Provider = tuple[str, str, tuple[str, ...]]
 """Name, verdict and name servers."""
 Site = tuple[str, str, str]
 """Name, verdict and provider."""
+KIND_OF = {"parked": "parked-ads", "ok": "real", "unknown": "registrar-default"}
 
 PROVIDERS: list[Provider] = [
     ("park.net", "parked", ("ns2.park.net", "ns1.park.net")),
@@ -41,8 +42,8 @@ SITES: list[Site] = [
 def judged(providers: Iterable[Provider] = (), sites: Iterable[Site] = (), *, host: str = "{}") -> Verdicts:
     """Verdicts on sites whose home pages are at `host`, and on providers."""
     text, names = pa.string(), pa.list_(pa.string())
-    found = [{"site": n, "url": f"http://{host.format(n)}/", "verdict": v, "provider": p} for n, v, p in sites]
-    site_schema = pa.schema([(name, text) for name in ("site", "url", "verdict", "provider")])
+    found = [{"site": n, "url": f"http://{host.format(n)}/", "kind": KIND_OF[v], "provider": p} for n, v, p in sites]
+    site_schema = pa.schema([(name, text) for name in ("site", "url", "kind", "provider")])
     rows = [{"provider": name, "verdict": verdict, "nameservers": list(ns)} for name, verdict, ns in providers]
     provider_schema = pa.schema([("provider", text), ("verdict", text), ("nameservers", names)])
     return Verdicts(
