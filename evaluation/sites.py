@@ -10,13 +10,13 @@ never seen. Generic wording that only one hand happens to use goes, too, so this
 """
 
 import argparse
+import itertools
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from evaluation.sites_generated import HELD_OUT, SEEDS, report_world
@@ -26,9 +26,9 @@ from evaluation.style import Floor
 from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.kinds import RULES, page_rules
 from samehand.methods.sites.phrases import SOURCE, compile_phrases, fold, shipped_phrases
-from samehand.methods.sites.probability import FIGURES, probability
+from samehand.methods.sites.probability import FIGURES
 from samehand.methods.sites.providers import judge, share_bounds
-from samehand.methods.sites.signs import Signs, page_signs
+from samehand.methods.sites.signs import page_signs
 from samehand.methods.sites.tags import tag_sequences
 from samehand.methods.sites.verdicts import (
     ACCUSING,
@@ -59,6 +59,8 @@ GROUPS = {
 }
 BOTH_RIGHT = "namecheap-parked"
 """Pages of a registrar that carry ads: registrar-default and parked-ads are both right."""
+VENDOR_CLASSES = (f"{SOURCE}feed", f"{SOURCE}parking-host", f"{SOURCE}default", f"{SOURCE}suspended")
+"""Classes of signs that name kits and vendors."""
 BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
 
 
@@ -157,9 +159,8 @@ def _print_accused(homes: Sequence[Home], said: Sequence[str], others: Sequence[
         for home, rule in zip(others, rules.tolist(), strict=True)
     ]
     accused = [domain for domain, kind in honest if kind in ACCUSING]
-    print(
-        f"\nreal sites accused: {len(accused)} of {len(honest)}, at most {share_bounds(len(accused), len(honest))[1]:.4f}"
-    )
+    most = share_bounds(len(accused), len(honest))[1]
+    print(f"\nreal sites accused: {len(accused)} of {len(honest)}, at most {most:.4f}")
     print(f"  {', '.join(accused) or 'none'}")
     return [Floor("real sites not accused", 1 - len(accused) / len(honest), 1 - 1 / 2000)]
 
@@ -167,31 +168,32 @@ def _print_accused(homes: Sequence[Home], said: Sequence[str], others: Sequence[
 def _print_left_out(homes: Sequence[Home], more: Sequence[Home]) -> list[Floor]:
     """Recall over hands: the phrases that only a hand shows are taken away before its pages are read."""
     floors = []
-    for name, pool in (("parked", homes), ("default", [*homes, *more])):
-        kinds = GROUPS[name]
+    vendors = {pair for pair in shipped_phrases() if pair[0] in VENDOR_CLASSES}
+    for name, pool, least in (("parked", homes, 0.75), ("default", [*homes, *more], 0.7)):
         hands: dict[str, list[Home]] = {}
         for home in pool:
-            if home.kind in kinds:
+            if home.kind in GROUPS[name]:
                 hands.setdefault(home.hand, []).append(home)
         shown = {hand: _phrases_on(pages) for hand, pages in hands.items()}
-        print(f"\n{name}: {len(hands)} hands left out one by one (found, pages, hand, what remains)")
-        found_hands, found_pages, pages_total = 0, 0, 0
+        print(
+            f"\n{name}: {len(hands)} hands left out one by one; found, without any sign of vendors, pages, hand, kinds"
+        )
+        found, bare = 0, 0
         for hand, pages in sorted(hands.items()):
             known = set().union(*(phrases for other, phrases in shown.items() if other != hand))
-            kinds_said = _kinds_without(pages, shown[hand] - known)
-            right = sum(is_right(page, kind) or kind in kinds for page, kind in zip(pages, kinds_said, strict=True))
-            found_hands, found_pages, pages_total = (
-                found_hands + (2 * right >= len(pages)),
-                found_pages + right,
-                pages_total + len(pages),
-            )
-            print(f"  {right:3} {len(pages):3}  {hand:32} {dict(Counter(kinds_said))}")
-        low, high = share_bounds(found_hands, len(hands))
-        print(f"  hands {found_hands} of {len(hands)} [{low:.2f}, {high:.2f}], pages {found_pages} of {pages_total}")
-        floors.append(
-            Floor(f"{name}: hands found, each left out", found_hands / len(hands), 0.75 if name == "parked" else 0.7)
-        )
+            kinds = _kinds_without(pages, shown[hand] - known)
+            right = _right(pages, kinds, GROUPS[name])
+            right_bare = _right(pages, _kinds_without(pages, (shown[hand] - known) | vendors), GROUPS[name])
+            found, bare = found + (2 * right >= len(pages)), bare + (2 * right_bare >= len(pages))
+            print(f"  {right:3} {right_bare:3} {len(pages):3}  {hand:32} {dict(Counter(kinds))}")
+        low, high = share_bounds(found, len(hands))
+        print(f"  hands found {found} of {len(hands)} [{low:.2f}, {high:.2f}]; without any sign of vendors {bare}")
+        floors.append(Floor(f"{name}: hands found, each left out", found / len(hands), least))
     return floors
+
+
+def _right(pages: Sequence[Home], kinds: Sequence[str], group: Sequence[str]) -> int:
+    return sum(is_right(page, kind) or kind in group for page, kind in zip(pages, kinds, strict=True))
 
 
 def _phrases_on(pages: Sequence[Home]) -> set[tuple[str, str]]:
@@ -233,23 +235,24 @@ def _print_reliability(homes: Sequence[Home], taken: Read) -> None:
     print("\nvoices of the rules, each hand one: right, all (samehand/methods/sites/probability.py)")
     votes = {name: [2 * sum(given) >= len(given) for given in hands.values()] for name, hands in voices.items()}
     for name, given in votes.items():
-        stored = FIGURES.get(name)
-        print(
-            f'    "{name}": ({sum(given)}, {len(given)}),{"" if stored == (sum(given), len(given)) else "  # not as stored"}'
-        )
+        note = "" if FIGURES.get(name) == (sum(given), len(given)) else "  # not as stored"
+        print(f'    "{name}": ({sum(given)}, {len(given)}),{note}')
     pairs = [((sum(given) - one + 1) / (len(given) + 1), one, name) for name, given in votes.items() for one in given]
     accusing = {rule.name for rule in RULES if rule.kind in ACCUSING}
-    for title, chosen in (("all kinds", pairs), ("accusing kinds", [pair for pair in pairs if pair[2] in accusing])):
-        print(f"reliability by hand, each left out of its own probability: {title}")
-        for low, high in zip(BINS, BINS[1:], strict=False):
-            inside = [(p, one) for p, one, _ in chosen if low <= p < high]
-            if inside:
-                right = sum(one for _, one in inside)
-                bounds = share_bounds(right, len(inside))
-                mean = sum(p for p, _ in inside) / len(inside)
-                print(
-                    f"  {low:.2f} to {min(high, 1):.2f}: {len(inside):5} voices, mean p {mean:.3f}, right {right / len(inside):.3f} [{bounds[0]:.3f}, {bounds[1]:.3f}]"
-                )
+    _print_bins("all kinds", [(p, one) for p, one, _ in pairs])
+    _print_bins("accusing kinds", [(p, one) for p, one, name in pairs if name in accusing])
+
+
+def _print_bins(title: str, pairs: Sequence[tuple[float, bool]]) -> None:
+    print(f"reliability by hand, each left out of its own probability: {title}")
+    for low, high in itertools.pairwise(BINS):
+        inside = [(p, one) for p, one in pairs if low <= p < high]
+        if inside:
+            right = sum(one for _, one in inside)
+            bounds = share_bounds(right, len(inside))
+            mean = sum(p for p, _ in inside) / len(inside)
+            shown = f"right {right / len(inside):.3f} [{bounds[0]:.3f}, {bounds[1]:.3f}]"
+            print(f"  {low:.2f} to {min(high, 1):.2f}: {len(inside):5} voices, mean p {mean:.3f}, {shown}")
 
 
 def _print_misses(homes: Sequence[Home], said: Sequence[str], verdicts: Verdicts) -> None:

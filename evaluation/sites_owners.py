@@ -18,9 +18,8 @@ def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> None:
     truth = [number in mates for number in range(len(homes))]
     right = sum(a and b for a, b in zip(truth, said, strict=True))
     print("\none owner (copies, network), by sites of which another of the same owner is there")
-    print(
-        f"  said {sum(said)}, right {right}, in truth {sum(truth)}: {_share(right, sum(said))} P, {_share(right, sum(truth))} R"
-    )
+    print(f"  said {sum(said)}, right {right}, in truth {sum(truth)}")
+    print(f"  P {_share(right, sum(said))}, R {_share(right, sum(truth))}")
     groups: dict[int, list[int]] = {}
     for number, row in enumerate(rows):
         if row["owner_group"] is not None:
@@ -29,14 +28,12 @@ def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> None:
     good = sum(_same_hand(homes[a], homes[b]) for a, b in pairs)
     print(f"  pairs said {len(pairs)}, of one labelled hand {good}")
     for members in groups.values():
-        print(
-            f"    {[f'{homes[n].domain} ({homes[n].kind} {homes[n].hand})' for n in members]}: {rows[members[0]]['reason'][:90]}"
-        )
+        named = [f"{homes[n].domain} ({homes[n].kind} {homes[n].hand})" for n in members]
+        print(f"    {', '.join(named)}: {rows[members[0]]['reason'][:90]}")
     farms = [home.domain for home in homes if home.kind == FARM]
     found = [home.domain for home, row in zip(homes, rows, strict=True) if home.kind == FARM and row["kind"] == FARM]
-    print(
-        f"farm: {len(found)} of {len(farms)} found; said of others: {sum(row['kind'] == FARM for row in rows) - len(found)}"
-    )
+    others = sum(row["kind"] == FARM for row in rows) - len(found)
+    print(f"farm: {len(found)} of {len(farms)} found; said of others: {others}")
 
 
 def _mates(homes: Sequence[Home]) -> set[int]:

@@ -1,11 +1,10 @@
-"""Labelled home pages for the evaluation of sites: the shared slice of 2018, other real pages, and pages made from both.
+"""Labelled home pages for the evaluation of sites: the shared slice of 2018, other real pages, default pages.
 
 Pages are read from where they lie; nothing of them is kept in the project. A hand is a kit, a template or an owner; a
 page without a named hand is a hand of its own.
 """
 
 import csv
-import re
 import sys
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -77,7 +76,7 @@ def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def more_defaults(folder: Path) -> list[Home]:
-    """Default pages of software as its packages ship them: FOLDER/hand/*.html, made by `tools` of the reader's own."""
+    """Default pages of software as its packages ship them: FOLDER/hand/*.html, as `dpkg-deb -x` unpacks them."""
     found = []
     for path in sorted(folder.glob("*/*.htm*")):
         found.append(Home(f"{path.parent.name}-server.example", path.read_bytes(), "hosting-default", path.parent.name))
@@ -98,15 +97,3 @@ def read(pages: Sequence[Home]) -> Read:
         }
     )
     return Read(rows, data, offsets, parse_pages(data, offsets))
-
-
-_KEPT = re.compile(rb"<[^>]*>|&[a-z]+;|[^<&\s]+|\s+", re.IGNORECASE)
-
-
-def rewritten(page: Home, names: Sequence[str], words: Sequence[str], seed: int) -> Home:
-    """The same kit under another name: its domain replaced, and every word of five letters or more that is not in the
-    wording of the kit's purpose replaced by another, the same one each time."""
-    rng = np.random.default_rng(seed)
-    domain = str(rng.choice(list(names)))
-    content = page.content.replace(page.domain.encode(), domain.encode())
-    return Home(domain, content, page.kind, page.hand)
