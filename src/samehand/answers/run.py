@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
-from samehand.answers.opened import OpenedRun
+from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
@@ -38,7 +38,7 @@ _SITE_COLUMNS = ("site", "provider", "sites", "kind", "verdict", "probability", 
 """What people look at first."""
 
 
-class Run(OpenedRun):
+class Run(RunExports):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
@@ -191,19 +191,23 @@ class Run(OpenedRun):
         (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
-    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None, tiny: bool = False) -> Result:
         """From known bad pages to the pages of the same hand.
 
         Args:
             seeds: URLs, hosts or sites of the run.
             cut: Another threshold than that of the run.
+            tiny: Whether to follow pages of a few tags too, which strangers write alike.
 
         Returns:
             One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
             `path` from a seed to it and the `weakest` similarity on that path.
         """
+        from samehand.answers.spreading import spread
+
         self._require("style")
-        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
+        found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
+        return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.

@@ -165,6 +165,11 @@ def is_shared_domain(name: str) -> bool:
     return _suffix_lists()[0].is_public(name) or name in _above_suffixes()
 
 
+def public_suffix(name: str) -> str:
+    """The public suffix that a name stands below, or is; "" if it has none. The private rules do not count."""
+    return str(_suffix_lists()[1].publicsuffix(name) or "")
+
+
 @functools.cache
 def _above_suffixes() -> frozenset[str]:
     """The names above the public suffixes. A rule *.compute.amazonaws.com makes compute.amazonaws.com one of them."""
