@@ -210,7 +210,8 @@ def accuse_by_provider(group: JudgedGroup, reason: str, rules: Rules) -> None:
         if cluster.is_same:
             same = cluster.evidence.findings(in_common=True)
             said = f"{cluster.rows.size} sites with nearly the same page structure: {same}; {reason}"
-            group.clusters[place] = dataclasses.replace(cluster, kind=cluster.kind or PARKED_ADS, reason=said)
+            if not cluster.kind:
+                group.clusters[place] = dataclasses.replace(cluster, kind=PARKED_ADS, reason=said)
             group.members.update(_memberships(group.clusters[place], rules, by_provider=True))
 
 
