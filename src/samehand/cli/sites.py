@@ -9,7 +9,8 @@ import click
 
 import samehand
 from samehand.base.errors import InputError
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.presets import PRESETS
+from samehand.base.settings import Settings, fields_of
 from samehand.base.wording import count, listed
 from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
 from samehand.cli.options import (

@@ -1,11 +1,11 @@
 """Sites of one owner: the same site under several names (copies), and real sites of one operator (network).
 
-That is sameness, not an accusation. Signs: the same account of analytics or ads, the same text, a link from one to the other,
-the same style cluster or family, the same name under other suffixes. One sign alone can be chance or a platform's.
+That is sameness, not an accusation. Signs: the same account of analytics or ads, the same text, a link from one to
+the other, the same style cluster or family, the same name under other suffixes. One sign alone can be chance or a platform's.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,11 +88,12 @@ def _pairs(
     features: Features, sites: Sequence[str], styles: tuple[NDArray[np.int64], ...], rows: list[int]
 ) -> Iterator[tuple[str, tuple[int, int]]]:
     """Signs, and the pairs of rows that have them, the smaller row first."""
-    for name, keys in (
+    keyed: list[tuple[str, Mapping[int, Sequence[Hashable]]]] = [
         (ID, {row: features.owner_ids[row] for row in rows}),
         *((STYLE, {row: [int(groups[row])] for row in rows if groups[row] >= 0}) for groups in styles),
         (NAME, {row: [sites[row].split(".")[0]] for row in rows if len(sites[row].split(".")[0]) >= NAME_LETTERS}),
-    ):
+    ]
+    for name, keys in keyed:
         for pair in _sharing(keys):
             yield name, pair
     for pair in _same_texts(features, rows):
@@ -100,9 +101,9 @@ def _pairs(
     yield from _linked(features, sites, rows)
 
 
-def _sharing(keys: "dict[int, list[int]] | dict[int, list[str]]") -> Iterator[tuple[int, int]]:
+def _sharing(keys: Mapping[int, Sequence[Hashable]]) -> Iterator[tuple[int, int]]:
     """Pairs of rows with a key in common that at most MAX_SITES rows have."""
-    having: dict[object, list[int]] = {}
+    having: dict[Hashable, list[int]] = {}
     for row, values in keys.items():
         for value in set(values):
             having.setdefault(value, []).append(row)
