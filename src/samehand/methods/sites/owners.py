@@ -1,7 +1,8 @@
 """Sites of one owner: the same site under several names (copies), and real sites of one operator (network).
 
 That is sameness, not an accusation. Signs: the same account of analytics or ads, the same text, a link from one to
-the other, the same style cluster or family, the same name under other suffixes. One sign alone can be chance or a platform's.
+the other, the same style cluster or family, the same name under other suffixes. One sign alone can be chance, or a
+platform's.
 """
 
 import dataclasses
