@@ -18,7 +18,7 @@ from samehand.base.page import (
     host_of,
     rejects_to_batch,
 )
-from samehand.base.page_rows import pages_to_batch
+from samehand.base.page_rows import PageRows, pages_to_batch
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,38 @@ def test_plain_hosts_are_what_the_standard_says(labels: list[str], rest: str) ->
     except ValueError:
         expected = None
     assert (host_of(url).name or None) == (expected or None)
+
+
+ORIGINS = (
+    "http://a.example",
+    "http://a.example:80",
+    "https://B.example",
+    "http://u@a.example",
+    "http://a.example.",
+    "http:",
+)
+RESTS = st.text("/?#\\@:a.%\t \u00fc", max_size=6)
+
+
+@given(st.lists(st.tuples(st.sampled_from(ORIGINS), RESTS), max_size=8))
+def test_hosts_of_a_batch_are_those_of_its_urls(parts: list[tuple[str, str]]) -> None:
+    """Pages of one origin are looked up once, whatever comes behind it."""
+    urls = ["".join(part) for part in parts]
+    batch = pages_to_batch([Page(url, b"", "x", place) for place, url in enumerate(urls)], 0)
+    names = ("url_kind", "url_host_name", "url_host_registered_domain", "url_host_private_domain")
+    found = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    assert [Host(*row) for row in found] == [host_of(url) for url in urls]
+
+
+def test_memory_of_pages_is_used_again() -> None:
+    rows = PageRows()
+    for size in (10, 3, 100_000):
+        rows.clear()
+        pages = [Page("http://a.example/", b"x" * (size + place), "x", place) for place in range(5)]
+        for page in pages:
+            rows.add(page)
+        assert rows.batch(7) == pages_to_batch(pages, 7)
+        assert (len(rows), rows.content_bytes, rows.without_url) == (5, 5 * size + 10, 0)
 
 
 def test_page_batch_has_ids_hosts_and_content() -> None:

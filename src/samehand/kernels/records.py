@@ -1,4 +1,4 @@
-"""The records of an archive, read where they lie: gzip members are unpacked end to end, heads become rows of offsets.
+"""The records of an archive, read where they lie: their heads become rows of offsets.
 
 Only what is plain becomes a page here. Whatever is odd in a sound record makes it OTHER: the careful functions of
 `samehand.sources` decide about its bytes. A record that is not sound ends the table. So both ways give the same pages.
@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import extending
 from numpy.typing import NDArray
 
-from samehand.base.record_table import (
+from samehand.kernels.record_table import (
     BLOCK,
     BODY,
     CHARSET,
@@ -36,9 +34,6 @@ from samehand.base.record_table import (
     UTF_8,
 )
 
-_GUNZIP_ARGUMENTS = 7
-_ODD_FLAGS = 0xE2
-"""A checksum of the gzip header, which libdeflate does not check, and flags that gzip does not have."""
 _MAX_HEAD = 64 << 10
 _MAX_URL = 8192
 _MAX_DIGITS = 15
@@ -94,65 +89,6 @@ _WARC, _HTTP, _CHARSET_WORD, _META, _COMMENT, _COMMENT_END, _SHA1 = map(np.int64
 # Functions that only kernels call need no entry from Python. That saves a fifth of the time to compile them.
 _njit: Any = nb.njit
 _helper = _njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-# Intrinsics run in the compiler: their arguments are types, not values.
-_intrinsic: Any = extending.intrinsic
-_types: Any = nb.types
-
-
-@_intrinsic
-def _call(_typing: Any, function: Any, arguments: Any) -> Any:
-    """Calls the C function at an address with addresses and sizes. The result is an int."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        word = ir.IntType(64)
-        kind = ir.FunctionType(ir.IntType(32), [word] * _GUNZIP_ARGUMENTS)
-        numbers = [builder.extract_value(values[1], place) for place in range(_GUNZIP_ARGUMENTS)]
-        return builder.call(builder.inttoptr(values[0], kind.as_pointer()), numbers)
-
-    return _types.int32(_types.uint64, _types.UniTuple(_types.uint64, _GUNZIP_ARGUMENTS)), generate
-
-
-@nb.njit(cache=True, nogil=True)
-def unpack_members(
-    gunzip: np.uint64,
-    unpacker: np.uint64,
-    packed: NDArray[np.uint8],
-    limit: int,
-    raw: NDArray[np.uint8],
-    goal: int,
-    sizes: NDArray[np.uint64],
-    members: NDArray[np.int64],
-) -> int:
-    """Unpacks gzip members that start before `limit` into `raw`, until `goal` bytes are there or one cannot be.
-
-    `gunzip` and `unpacker` are the addresses of libdeflate_gzip_decompress_ex and its state, `sizes` is room for two
-    numbers. A row of `members` says where a member ends in `packed` and in `raw`. Returns how many there are.
-    """
-    at, filled, count = np.int64(0), np.int64(0), 0
-    source, target = np.uint64(packed.ctypes.data), np.uint64(raw.ctypes.data)
-    used = np.uint64(sizes.ctypes.data)
-    while at < limit and filled < goal and count < len(members):
-        if at + 4 > packed.size or packed[at + 3] & _ODD_FLAGS:
-            break
-        given, room = np.uint64(packed.size - at), np.uint64(raw.size - filled)
-        into = target + np.uint64(filled)
-        if _call(gunzip, (unpacker, source + np.uint64(at), given, into, room, used, used + np.uint64(8))):
-            break
-        at += np.int64(sizes[0])
-        filled += np.int64(sizes[1])
-        members[count, 0], members[count, 1] = at, filled
-        count += 1
-    return count
-
-
-@nb.njit(cache=True, nogil=True)
-def gather(raw: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
-    """Copies spans of `raw` to `out`, end to end."""
-    at = np.uint64(0)
-    for place in range(starts.size):
-        for position in range(np.uint64(starts[place]), np.uint64(ends[place])):
-            out[at] = raw[position]
-            at += np.uint64(1)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -347,7 +283,7 @@ def _prescan(raw: NDArray[np.uint8], start: int, end: int, plain: Plain, row: ND
         if byte == _GREATER:
             meta = np.int64(NONE)
         elif byte == _LESS and _is_at(raw, at, end, _META):
-            meta = at
+            meta = np.int64(at)
         elif byte == _LESS and _is_at(raw, at, end, _COMMENT):
             if at > start and raw[at - 1] != _GREATER and not _IS_SPACE[raw[at - 1]]:
                 return False

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base import record_table as at
 from samehand.base.page import Outcome, Page, Reject, Skip, digest_of
 from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows, milliseconds_of
+from samehand.kernels import record_table as at
 from samehand.sources.archive.heads import MAX_DATE, time_of
 
 BATCH_PAGES: Final = 2048
@@ -24,7 +24,7 @@ _IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
 class Run(NamedTuple):
     """Consecutive records of one archive, each of them a page or a skip.
 
-    `raw` and `table` (samehand.base.record_table) are used again once the next item is asked for. `bounds` are the
+    `raw` and `table` (samehand.kernels.record_table) are used again once the next item is asked for. `bounds` are the
     places in the file where the records start, and where the last one ends. `charsets` are those of the column CHARSET.
     """
 
@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
     def add_to(self, rows: PageRows) -> None:
         """Appends the pages."""
-        from samehand.kernels.records import gather  # only those who read pages have to load the kernels
+        from samehand.kernels.members import gather  # only those who read pages have to load the kernels
 
         is_page = self.table[:, at.KIND] == at.PAGE
         table = np.ascontiguousarray(self.table[is_page].T)

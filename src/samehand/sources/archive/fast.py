@@ -19,10 +19,10 @@ import deflate._deflate
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base import record_table as at
 from samehand.base.buffers import read_only
 from samehand.base.settings import Settings
-from samehand.kernels import records
+from samehand.kernels import members, records
+from samehand.kernels import record_table as at
 from samehand.sources.archive.heads import MAX_HEAD, WARC
 from samehand.sources.archive.members import Codec, GzipCodec, MemberError
 from samehand.sources.archive.records import BLANKS, Record
@@ -145,7 +145,7 @@ class _MemberFiller:
                 self._packed, self._packed_from = read_at(self._codec.file, position, size), position
             packed = np.frombuffer(self._packed, np.uint8)[position - self._packed_from :]
             library = _libdeflate()
-            count = records.unpack_members(
+            count = members.unpack_members(
                 library.gunzip,
                 library.unpacker,
                 packed,
