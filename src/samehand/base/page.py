@@ -16,6 +16,8 @@ import ada_url
 import pyarrow as pa
 from publicsuffixlist import PSLFILE, PublicSuffixList
 
+PLAIN_TEXT = "text/plain"
+"""`content_mime_detected` of a page that is text without markup, as corpora hold it. All other pages are HTML."""
 MISSING_URL, BROKEN_URL, IP_URL, DOMAIN_URL, SUFFIX_URL = "missing", "broken", "ip", "domain", "suffix"
 
 
@@ -54,6 +56,7 @@ class Reject:
     url: str = ""
     detail: str = ""
     damaged: bool = False
+    doc_id: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ CONTENT_FIELD = pa.field("content", pa.large_binary(), nullable=False)
 
 REJECT_SCHEMA = pa.schema(
     [
+        pa.field("doc_id", pa.string(), nullable=False),
         pa.field("url", pa.string(), nullable=False),
         pa.field("reason", pa.string(), nullable=False),
         pa.field("detail", pa.string(), nullable=False),
@@ -158,6 +162,11 @@ def is_shared_domain(name: str) -> bool:
     The private rules of the suffix list count too, so github.io and amazonaws.com are shared domains.
     """
     return _suffix_lists()[0].is_public(name) or name in _above_suffixes()
+
+
+def public_suffix(name: str) -> str:
+    """The public suffix that a name stands below, or is; "" if it has none. The private rules do not count."""
+    return str(_suffix_lists()[1].publicsuffix(name) or "")
 
 
 @functools.cache

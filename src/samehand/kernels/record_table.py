@@ -11,9 +11,10 @@ from typing import Final
 KIND, HEAD, BLOCK, END, URL, URL_END, DATE, DATE_END, DIGEST, STATUS, MIME, CHARSET, BODY = range(13)
 COLUMNS: Final = 13
 
-PAGE, OTHER = 0, 7
+PAGE, OTHER = 0, 6
 """OTHER is a sound record that is no plain page: only its HEAD, BLOCK and END are to be used."""
-SKIPPED_TYPES: Final = ("warcinfo", "request", "metadata", "revisit", "conversion", "continuation")
+SKIPPED_TYPES: Final = ("warcinfo", "request", "metadata", "revisit", "continuation")
+"""Types that are skipped whatever they hold. A conversion may be plain text, so the careful reader looks at it."""
 MIMES: Final = ("text/html", "application/xhtml+xml")
 UTF_8: Final = 0
 """The place of UTF-8 among the charsets."""

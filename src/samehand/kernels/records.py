@@ -1,4 +1,4 @@
-"""The records of an archive, read where they lie: their heads become rows of offsets.
+"""The records of an archive, read where they lie: heads become rows of offsets.
 
 Only what is plain becomes a page here. Whatever is odd in a sound record makes it OTHER: the careful functions of
 `samehand.sources` decide about its bytes. A record that is not sound ends the table. So both ways give the same pages.
@@ -89,6 +89,16 @@ _WARC, _HTTP, _CHARSET_WORD, _META, _COMMENT, _COMMENT_END, _SHA1 = map(np.int64
 # Functions that only kernels call need no entry from Python. That saves a fifth of the time to compile them.
 _njit: Any = nb.njit
 _helper = _njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@nb.njit(cache=True, nogil=True)
+def gather(raw: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
+    """Copies spans of `raw` to `out`, end to end."""
+    at = np.uint64(0)
+    for place in range(starts.size):
+        for position in range(np.uint64(starts[place]), np.uint64(ends[place])):
+            out[at] = raw[position]
+            at += np.uint64(1)
 
 
 @nb.njit(cache=True, nogil=True)

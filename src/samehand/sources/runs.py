@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
     def add_to(self, rows: PageRows) -> None:
         """Appends the pages."""
-        from samehand.kernels.members import gather  # only those who read pages have to load the kernels
+        from samehand.kernels.records import gather  # only those who read pages have to load the kernels
 
         is_page = self.table[:, at.KIND] == at.PAGE
         table = np.ascontiguousarray(self.table[is_page].T)

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import read_only
 from samehand.base.settings import Settings
-from samehand.kernels import members, records
 from samehand.kernels import record_table as at
+from samehand.kernels import records
+from samehand.kernels.unpacking import unpack_members
 from samehand.sources.archive.heads import MAX_HEAD, WARC
 from samehand.sources.archive.members import Codec, GzipCodec, MemberError
 from samehand.sources.archive.records import BLANKS, Record
@@ -123,7 +124,7 @@ class _MemberFiller:
 
     def fill(self, position: int, end: int) -> _Sound:
         """Unpacks members, and reads the records in them."""
-        unpack = self._gunzip if isinstance(self._codec, GzipCodec) else self._unpack
+        unpack = self._gunzip if isinstance(self._codec, GzipCodec) and _libdeflate() else self._unpack
         count = unpack(position, end)
         ends = np.ascontiguousarray(self._members[:count, 1])
         sound = records.read_records(self._seen, ends, True, self._plain, self._table)
@@ -139,13 +140,14 @@ class _MemberFiller:
 
     def _gunzip(self, position: int, end: int) -> int:
         """Unpacks gzip members with libdeflate. Returns their number."""
-        count = 0
+        count, library = 0, _libdeflate()
+        if library is None:
+            return 0
         for size in (0, _CHUNK, self._most + MAX_HEAD):
             if size:
                 self._packed, self._packed_from = read_at(self._codec.file, position, size), position
             packed = np.frombuffer(self._packed, np.uint8)[position - self._packed_from :]
-            library = _libdeflate()
-            count = members.unpack_members(
+            count = unpack_members(
                 library.gunzip,
                 library.unpacker,
                 packed,
@@ -213,8 +215,13 @@ class _Libdeflate(NamedTuple):
 
 
 @functools.cache
-def _libdeflate() -> _Libdeflate:
-    library = ctypes.CDLL(deflate._deflate.__file__)
-    library.libdeflate_alloc_decompressor.restype = ctypes.c_void_p
-    gunzip = ctypes.cast(library.libdeflate_gzip_decompress_ex, ctypes.c_void_p).value or 0
-    return _Libdeflate(np.uint64(gunzip), np.uint64(library.libdeflate_alloc_decompressor()), np.zeros(2, np.uint64))
+def _libdeflate() -> _Libdeflate | None:
+    """The library, None where the package was built so that its functions cannot be reached: zlib unpacks then."""
+    try:
+        library = ctypes.CDLL(deflate._deflate.__file__)
+        library.libdeflate_alloc_decompressor.restype = ctypes.c_void_p
+        gunzip = ctypes.cast(library.libdeflate_gzip_decompress_ex, ctypes.c_void_p).value or 0
+        unpacker = library.libdeflate_alloc_decompressor()
+    except (AttributeError, OSError):
+        return None
+    return _Libdeflate(np.uint64(gunzip), np.uint64(unpacker), np.zeros(2, np.uint64)) if gunzip and unpacker else None

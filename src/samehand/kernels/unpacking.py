@@ -1,4 +1,4 @@
-"""Gzip members unpacked end to end, and spans gathered from what was unpacked."""
+"""Gzip members unpacked end to end into one buffer, by a C function that is called at its address."""
 
 from typing import Any
 
@@ -61,13 +61,3 @@ def unpack_members(
         members[count, 0], members[count, 1] = at, filled
         count += 1
     return count
-
-
-@nb.njit(cache=True, nogil=True)
-def gather(raw: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
-    """Copies spans of `raw` to `out`, end to end."""
-    at = np.uint64(0)
-    for place in range(starts.size):
-        for position in range(np.uint64(starts[place]), np.uint64(ends[place])):
-            out[at] = raw[position]
-            at += np.uint64(1)
