@@ -1,5 +1,6 @@
 """URL to host and domains, and the Arrow form of pages and rejects."""
 
+import itertools
 from datetime import UTC, datetime
 
 import ada_url
@@ -19,6 +20,9 @@ from samehand.base.page import (
     rejects_to_batch,
 )
 from samehand.base.page_rows import PageRows, pages_to_batch
+from samehand.base.settings import Settings
+from samehand.methods.page_batch import PageBatch
+from samehand.sources.http.charset import as_utf8
 
 
 @pytest.mark.parametrize(
@@ -134,3 +138,23 @@ def test_reject_batch() -> None:
     row = rejects_to_batch([Reject("x.warc", 5, "not_html", bytes=7, damaged=True)]).to_pylist()[0]
     assert (row["reason"], row["bytes"], row["damaged"]) == ("not_html", 7, True)
     assert (row["source_path"], row["warc_record_offset"]) == ("x.warc", 5)
+
+
+def test_contents_in_utf_8() -> None:
+    """Each page as if it were alone, whatever stands beside it."""
+    pages = [
+        Page("", content, "x", place, content_charset=charset, content_mime_detected=mime)
+        for place, (content, charset, mime) in enumerate(
+            itertools.product(
+                (b"<p>a</p>", "<p>\u00fc</p>".encode(), b"<p>\xfc</p>", b""),
+                (None, "UTF-8", "windows-1252", "KOI8-R", "EUC-JP", "GBK"),
+                ("text/html", "text/plain"),
+            )
+        )
+    ]
+    together = PageBatch(pages_to_batch(pages, 0), Settings()).content.to_pylist()
+    for page, content in zip(pages, together, strict=True):
+        start = b"<plaintext>" if page.content_mime_detected == "text/plain" else b""
+        assert content == start + as_utf8(page.content, page.content_charset)
+    plain = PageBatch(pages_to_batch([page for page in pages if page.content_charset == "UTF-8"][::2], 0), Settings())
+    assert plain.content is plain.rows.column("content") or plain.content.equals(plain.rows.column("content"))
