@@ -52,7 +52,8 @@ def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
     found = []
     for row in folder.read(SITES).to_pylist():
         if row["kind"] in ACCUSING:
-            found.append(_of_page(pages(row["page_id"]), row["site"], kind=row["kind"], evidence=row["reason"]))
+            about = {"kind": row["kind"], "probability": row["probability"], "evidence": row["reason"]}
+            found.append(_of_page(pages(row["page_id"]), row["site"], **about))
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
             if row["verdict"] == PARKED:
