@@ -20,6 +20,7 @@ from samehand.store.tables.style import (
     STYLE_GROWTH,
     STYLE_MEMBERS,
 )
+from samehand.store.tables.verdicts import VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
 
 TABLES: tuple[Table, ...] = (
     PAGES,
@@ -42,6 +43,10 @@ TABLES: tuple[Table, ...] = (
     PROVIDERS,
     NAMESERVERS,
     SITE_LABELS,
+    VERDICT_PAGES,
+    VERDICT_SITES,
+    VERDICT_CLUSTERS,
+    VERDICT_PROVIDERS,
 )
 """All tables, in the order of docs/run-folder.md."""
 
@@ -67,4 +72,8 @@ __all__ = [
     "STYLE_GROWTH",
     "STYLE_MEMBERS",
     "TABLES",
+    "VERDICT_CLUSTERS",
+    "VERDICT_PAGES",
+    "VERDICT_PROVIDERS",
+    "VERDICT_SITES",
 ]
