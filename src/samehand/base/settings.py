@@ -224,6 +224,12 @@ class Settings:
 
     max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
 
+    site_rule: str = setting(
+        "kinds",
+        "providers",
+        "How sites are judged: by kinds with evidence of purpose, or as the paper does, by structure alone.",
+        choices=("kinds", "paper"),
+    )
     clusters_per_provider: int = setting(
         16, "providers", "Clusters of a provider's sites (the paper's k).", low=1, high=10_000
     )
@@ -352,6 +358,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
         "lexicon_sample_min": 2 / 3,
         "min_overlap": 5,
+        # Parked sites: a cluster by its mean distance, a provider by the majority (section 4.2 of its paper).
+        "site_rule": "paper",
     },
 }
 

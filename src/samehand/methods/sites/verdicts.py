@@ -1,4 +1,4 @@
-"""The verdicts on sites, their clusters and the providers of their name servers, as tables."""
+"""The kinds of sites, their clusters and the verdicts on the providers of their name servers, as tables."""
 
 import dataclasses
 
