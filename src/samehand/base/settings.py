@@ -259,6 +259,13 @@ class Settings:
         0, "labels", "Seed of the order in which pages are shown for labels.", low=0, high=1 << 62
     )
 
+    policy: str = setting(
+        "crawl",
+        "verdicts",
+        "Policy that turns verdicts into actions: crawl, corpus, block, or a TOML file (docs/verdicts.md).",
+        common=True,
+    )
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             check_value(field, getattr(self, field.name))

@@ -21,6 +21,7 @@ from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import parked, structure
 from samehand.cli.style import clusters, compare, like, show, spread
+from samehand.cli.verdicts import explain, verdicts
 
 EXIT_CODES = """\b
 Exit codes:
@@ -95,6 +96,8 @@ for command in (
     language,
     parked,
     structure,
+    verdicts,
+    explain,
     label,
     demo,
 ):

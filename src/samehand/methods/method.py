@@ -43,6 +43,8 @@ class Method:
     """The answers over all pages."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Methods whose answers `group` reads, through the run folder."""
+    uses: ClassVar[tuple[str, ...]] = ()
+    """Methods whose answers `group` reads too where the run has them."""
     profiles: ClassVar[tuple[str, ...]] = ("web",)
     """What the pages may be: web pages, or mail."""
     changeable: ClassVar[tuple[str, ...]] = ()

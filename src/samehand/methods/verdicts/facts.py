@@ -1,6 +1,6 @@
 """What the methods found, by page: one array per fact, in page_id order. A method that the run lacks says nothing.
 
-About 25 bytes a page are in memory. URLs and texts are never all in memory: they are read a batch at a time.
+About 30 bytes a page are in memory. URLs and texts are never all in memory: they are read a batch at a time.
 """
 
 import dataclasses
@@ -20,6 +20,7 @@ from samehand.store.tables import (
     LANGUAGE_PAGES,
     PAGES,
     REPLICA_MEMBERS,
+    SITE_PAGES,
     STYLE_CLUSTERS,
     STYLE_MEMBERS,
 )
@@ -34,6 +35,11 @@ class PageFacts:
 
     site: NDArray[np.int32]
     first_rows: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    """Place of the kind of the page by itself in `kind_names`; 0 for none."""
+    kind_names: list[str]
+    purpose: NDArray[np.uint8]
+    prose: NDArray[np.int32]
     is_fake: NDArray[np.bool_]
     is_natural: NDArray[np.bool_]
     cluster: NDArray[np.int32]
@@ -52,13 +58,31 @@ class PageFacts:
         """How many pages of the mask each site has."""
         return np.bincount(self.site[pages & (self.site != NONE)], minlength=self.sites)
 
+    def is_replica(self, rows: slice) -> NDArray[np.bool_]:
+        """Whether pages repeat an earlier one."""
+        survivor = self.survivor[rows]
+        return np.asarray((survivor != NONE) & (survivor != np.arange(rows.start, rows.stop)))
+
 
 def page_facts(folder: RunFolder) -> PageFacts:
     """Goes through the tables of a run once."""
     site, first_rows = _sites(folder)
+    kind, names, purpose, prose = _page_kinds(folder)
     is_fake, is_natural = _texts(folder)
     survivor, replica_sites = _replicas(folder, site)
-    return PageFacts(site, first_rows, is_fake, is_natural, _clusters(folder), survivor, replica_sites)
+    return PageFacts(
+        site=site,
+        first_rows=first_rows,
+        kind=kind,
+        kind_names=names,
+        purpose=purpose,
+        prose=prose,
+        is_fake=is_fake,
+        is_natural=is_natural,
+        cluster=_clusters(folder),
+        survivor=survivor,
+        replica_sites=replica_sites,
+    )
 
 
 def numbered(folder: RunFolder, table: Table, columns: Sequence[str]) -> Iterator[tuple[slice, pa.RecordBatch]]:
@@ -69,28 +93,39 @@ def numbered(folder: RunFolder, table: Table, columns: Sequence[str]) -> Iterato
         first += len(batch)
 
 
-def site_hashes(pages: pa.RecordBatch) -> NDArray[np.uint64]:
-    """A hash of the site of each page; 0 for a page without one."""
-    sites = pc.coalesce(pages.column("url_host_private_domain"), pages.column("url_host_name"))
-    return hash_hosts(*text_buffers(pc.fill_null(sites, "")))
+def site_names(pages: pa.RecordBatch) -> pa.Array:
+    """The site of each page; null for a page without a host."""
+    return pc.coalesce(pages.column("url_host_private_domain"), pages.column("url_host_name"))
 
 
 def _sites(folder: RunFolder) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     hashes = np.zeros(len(folder.page_ids), np.uint64)
     for rows, batch in numbered(folder, PAGES, ["url_host_name", "url_host_private_domain"]):
-        hashes[rows] = site_hashes(batch)
-    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
+        hashes[rows] = hash_hosts(*text_buffers(site_names(batch)))
+    found, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(np.where(found == 0, hashes.size, first), kind="stable")
     rank = np.empty(order.size, np.int32)
     rank[order] = np.arange(order.size)
-    site = rank[place]
-    has_none = hashes == 0
-    if not has_none.any():
-        return site, first[order]
-    # Pages without a host are of no site: the numbers behind theirs move up.
-    none = site[np.argmax(has_none)]
-    site = np.where(has_none, NONE, site - (site > none)).astype(np.int32)
-    return site, np.delete(first[order], none)
+    site = np.where(hashes == 0, NONE, rank[place]).astype(np.int32)
+    return site, first[order][found[order] != 0]
+
+
+def _page_kinds(
+    folder: RunFolder,
+) -> tuple[NDArray[np.int8], list[str], NDArray[np.uint8], NDArray[np.int32]]:
+    """Kind, signs of purpose and words of prose of each page by itself."""
+    pages = len(folder.page_ids)
+    kind, purpose, prose = np.zeros(pages, np.int8), np.zeros(pages, np.uint8), np.zeros(pages, np.int32)
+    names = [""]
+    if folder.done.get("sites") is not None:
+        for rows, batch in numbered(folder, SITE_PAGES, ["kind", "purpose", "prose"]):
+            coded = batch.column("kind").dictionary_encode()
+            known = coded.dictionary.to_pylist()
+            names += [name for name in known if name not in names]
+            places = np.array([names.index(name) for name in known], np.int8)
+            kind[rows] = places[coded.indices.to_numpy()]
+            purpose[rows], prose[rows] = (batch.column(name).to_numpy() for name in ("purpose", "prose"))
+    return kind, names, purpose, prose
 
 
 def _texts(folder: RunFolder) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -103,13 +138,12 @@ def _texts(folder: RunFolder) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 def _clusters(folder: RunFolder) -> NDArray[np.int32]:
-    found = np.full(len(folder.page_ids), NONE, np.int32)
+    found = np.zeros(len(folder.page_ids), np.int32)
     if folder.done.get("style") is not None:
         members = folder.read(STYLE_MEMBERS, ["page_id", "cluster_number"])
         members = members.filter(pc.is_valid(members.column("cluster_number")))
         found[folder.page_ids.rows(members.column("page_id").to_numpy())] = members.column("cluster_number").to_numpy()
-        found[found != NONE] -= 1
-    return found
+    return found + np.int32(NONE)
 
 
 def _replicas(folder: RunFolder, site: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -1,4 +1,6 @@
-"""Verdicts on clusters and providers: the mean of the evidence on their sites, each site once."""
+"""Groups of sites, such as clusters and providers: the evidence on a group is the mean of that on its sites."""
+
+import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,48 +9,54 @@ from samehand.methods.verdicts.facts import NONE, PageFacts
 from samehand.methods.verdicts.scoring import Evidence
 
 
-def cluster_sites(facts: PageFacts, clusters: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of a cluster and a site that has pages in it, each once."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Members:
+    """Which sites each of `groups` groups has: the group `group[i]` has the site `site[i]`, each pair once."""
+
+    groups: int
+    group: NDArray[np.int64]
+    site: NDArray[np.int64]
+
+    def sizes(self) -> NDArray[np.int64]:
+        """How many sites each group has."""
+        return np.bincount(self.group, minlength=self.groups)
+
+
+def cluster_sites(facts: PageFacts, clusters: int) -> Members:
+    """The sites that have pages in each cluster."""
     inside = (facts.cluster != NONE) & (facts.site != NONE)
     keys = np.unique(facts.cluster[inside].astype(np.int64) * max(1, facts.sites) + facts.site[inside])
-    return keys // max(1, facts.sites), keys % max(1, facts.sites)
+    return Members(clusters, keys // max(1, facts.sites), keys % max(1, facts.sites))
 
 
-def mean_evidence(
-    sites: Evidence, groups: NDArray[np.int64], members: NDArray[np.int64], group_count: int
-) -> Evidence:
-    """The evidence on groups of sites: the mean of each symbol over the sites of the group, absent ones as 0.
-
-    `groups[i]` has the site `members[i]`. A sum of means is the mean of the sums, so a group stands where its sites do.
-    """
-    sizes = np.bincount(groups, minlength=group_count)
-    starts = np.searchsorted(sites.unit, np.arange(sites.units + 1), sorter=(order := np.argsort(sites.unit, kind="stable")))
-    counts = np.diff(starts)[members]
-    items = order[_ranges(starts[:-1][members], counts)]
-    group_of_item = np.repeat(groups, counts)
-    symbols = int(sites.symbol.max(initial=-1)) + 1
-    keys = group_of_item * max(1, symbols) + sites.symbol[items]
+def mean_evidence(sites: Evidence, members: Members) -> Evidence:
+    """The mean of each symbol over the sites of a group; a site without the symbol counts as 0."""
+    order = np.argsort(sites.unit, kind="stable")
+    starts = np.searchsorted(sites.unit[order], np.arange(sites.units + 1))
+    counts = np.diff(starts)[members.site]
+    items = order[_ranges(starts[:-1][members.site], counts)]
+    symbols = int(sites.symbol.max(initial=0)) + 1
+    keys = np.repeat(members.group, counts) * symbols + sites.symbol[items]
     found, place = np.unique(keys, return_inverse=True)
     sums = np.bincount(place, weights=sites.value[items], minlength=found.size)
-    unit = found // max(1, symbols)
-    means = (sums / sizes[unit]).astype(np.float32)
-    return Evidence(group_count, unit, (found % max(1, symbols)).astype(np.int16), means)
+    group = found // symbols
+    means = (sums / members.sizes()[group]).astype(np.float32)
+    return Evidence(members.groups, group, (found % symbols).astype(np.int16), means)
 
 
 def _ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """start, start + 1, … for each start, as many as its count, one behind the other."""
     ends = np.cumsum(counts)
-    return np.arange(int(ends[-1]) if ends.size else 0) + np.repeat(starts - (ends - counts), counts)
+    total = int(ends[-1]) if ends.size else 0
+    places: NDArray[np.int64] = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    return places
 
 
-def commonest(
-    groups: NDArray[np.int64], members: NDArray[np.int64], kinds: NDArray[np.object_], group_count: int
-) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+def commonest(members: Members, kinds: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
     """The most frequent kind of each group's sites, and its share. Equal counts are decided by name."""
     names, codes = np.unique(kinds.astype(str), return_inverse=True)
-    table = np.zeros((group_count, max(1, names.size)), np.int64)
-    np.add.at(table, (groups, codes[members]), 1)
+    table = np.zeros((members.groups, max(1, names.size)), np.int64)
+    np.add.at(table, (members.group, codes[members.site]), 1)
     best = table.argmax(axis=1)
-    total = np.maximum(1, table.sum(axis=1))
-    found = names[best].astype(object) if names.size else np.full(group_count, "", object)
-    return found, table[np.arange(group_count), best] / total
+    found = names[best].astype(object) if names.size else np.full(members.groups, "", object)
+    return found, table[np.arange(members.groups), best] / np.maximum(1, table.sum(axis=1))

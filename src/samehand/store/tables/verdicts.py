@@ -63,7 +63,7 @@ VERDICT_SITES = Table(
 VERDICT_CLUSTERS = Table(
     "verdicts/clusters",
     "One row per style cluster, by rank.",
-    (CLUSTER_NUMBER, STYLE_CLUSTER_ID, PAGES_COUNT, SITES_COUNT, *_VERDICT, _GUARD),
+    (CLUSTER_NUMBER, STYLE_CLUSTER_ID, PAGES_COUNT, SITES_COUNT, *_VERDICT),
     is_ranked=True,
 )
 VERDICT_PROVIDERS = Table(
