@@ -72,6 +72,14 @@ class Settings:
     split_bytes: int = setting(
         256_000_000, "read", "Split WARC and JSONL files longer than this between workers.", low=1_000, high=1 << 50
     )
+    url_column: str = setting(
+        "",
+        "read",
+        "Column of the URL in JSONL, Parquet and CSV, such as metadata.url. Empty: found by its usual names.",
+    )
+    text_column: str = setting("", "read", "Column of plain text in JSONL, Parquet and CSV. Empty: text.")
+    html_column: str = setting("", "read", "Column of HTML in JSONL, Parquet and CSV. Empty: html or content.")
+    id_column: str = setting("", "read", "Column of your own document ids. Empty: doc_id or id.")
     keep_pages: bool = setting(
         False, "read", "Store the pages in the run folder. Later commands then work without the inputs.", common=True
     )
@@ -280,6 +288,8 @@ class Settings:
             )
         if self.probes * self.probe_dimensions > self.dimensions * self.dimensions:
             raise SettingsError(f"{self.probes} probes are more than {self.dimensions} dimensions have use for.")
+        if self.text_column and self.html_column:
+            raise SettingsError("text_column and html_column are both given: name the one that is to be read.")
         if not self.key:
             raise SettingsError("key is empty: leave it out for the public one, or give a secret.")
 
