@@ -24,8 +24,8 @@ import samehand
 from evaluation.sites_world import Material, World, WorldSite, make_world
 from evaluation.style import Floor
 from samehand.html import parse_pages
-from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.clusters import Rules
+from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.providers import PARKED_KINDS, judge
 from samehand.methods.sites.tags import TagSequences, tag_sequences
 from samehand.methods.sites.verdicts import PARKED, Verdicts
@@ -209,9 +209,7 @@ def _style_scores(world: World, clusters: NDArray[np.int64]) -> tuple[Score, Sco
     return providers, Score.of((site.spam, said) for site, said in zip(world.sites, spam.tolist(), strict=True))
 
 
-def _print_levels(
-    ours: Verdicts, paper: Verdicts, world: World, styles: NDArray[np.int64]
-) -> tuple[Score, Score]:
+def _print_levels(ours: Verdicts, paper: Verdicts, world: World, styles: NDArray[np.int64]) -> tuple[Score, Score]:
     methods = (
         ("our rule", _providers(ours, world), _sites(ours, world)),
         ("the paper's rule", _providers(paper, world), _sites(paper, world)),
@@ -254,7 +252,15 @@ def _print_evidence(ours: Verdicts, world: World) -> None:
     rows = [row for row in rows if row["mean_distance"] < Rules().max_mean_distance]
     truth = np.array([2 * parked[row["provider"], row["site_cluster_id"]] > row["sites"] for row in rows])
     print(f"\nof {truth.size} tight clusters {truth.sum()} are parked; how often a parked one has the higher figure:")
-    figures = ("mean_distance", "same_text_share", "own_prose", "same_title", "shared_targets", "purpose_share", "score")
+    figures = (
+        "mean_distance",
+        "same_text_share",
+        "own_prose",
+        "same_title",
+        "shared_targets",
+        "purpose_share",
+        "score",
+    )
     for name in figures:
         values = np.array([row[name] for row in rows]) * (-1 if name in ("mean_distance", "own_prose") else 1)
         higher = (values[truth][:, None] > values[~truth]).mean() + (

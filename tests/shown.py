@@ -84,7 +84,7 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Every setting is a field of `samehand.Settings`. Settings of providers are options of `samehand parked`, "
+        "Every setting is a field of `samehand.Settings`. Settings of providers are options of `samehand sites`, "
         "settings of labels are options of `samehand label`, all others are options of `samehand scan`: "
         "`cluster_threshold` is `--cluster-threshold`. `--help` shows the common ones, `--help-all` shows all.",
         "",

@@ -19,7 +19,7 @@ from samehand.cli.language import language
 from samehand.cli.options import Commands
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
-from samehand.cli.sites import parked, structure
+from samehand.cli.sites import sites, structure
 from samehand.cli.style import clusters, compare, like, show, spread
 from samehand.cli.verdicts import explain, verdicts
 
@@ -94,7 +94,7 @@ for command in (
     match,
     fake,
     language,
-    parked,
+    sites,
     structure,
     verdicts,
     explain,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from samehand.base.errors import UsageError
 from samehand.base.page import host_of, is_shared_domain
 from samehand.methods.sites.nameservers.names import LONGEST_NAME, canonical_name
-from samehand.methods.sites.verdicts import OK, PARKED, Verdicts
+from samehand.methods.sites.verdicts import ACCUSING, PARKED, PARKED_KINDS, Verdicts
 
 ZONE = "rpz.samehand"
 NAME_SERVER, PROVIDER, SITE, LET_THROUGH = "name_server", "provider", "site", "let_through"
@@ -127,10 +127,10 @@ def to_rpz(
     chosen = _Entries(allow)
     for name in allow:
         chosen.add(LET_THROUGH, name, below=True)
-    for row in verdicts.sites.select(["site", "url", "verdict", "provider"]).to_pylist():
-        if row["verdict"] == OK and row["provider"] in providers:
+    for row in verdicts.sites.select(["site", "url", "kind", "provider"]).to_pylist():
+        if row["kind"] not in PARKED_KINDS and row["provider"] in providers:
             chosen.add_site(LET_THROUGH, row)
-        elif row["verdict"] == PARKED and block_sites:
+        elif row["kind"] in ACCUSING and block_sites:
             chosen.add_site(SITE, row)
     for row in blocked:
         if whole:
@@ -153,8 +153,8 @@ def _header(serial: int) -> Iterator[str]:
 def to_domains(verdicts: Verdicts, *, allow: Collection[str] = ()) -> BlockList:
     """The parked sites, one domain or host per line."""
     chosen = _Entries(allow)
-    for row in verdicts.sites.select(["site", "url", "verdict"]).to_pylist():
-        if row["verdict"] == PARKED:
+    for row in verdicts.sites.select(["site", "url", "kind"]).to_pylist():
+        if row["kind"] in ACCUSING:
             chosen.add_site(SITE, row)
     entries = chosen.fitting(LONGEST_NAME + len("*."))
     return chosen.block_list((entry.name for entry in entries), entries)

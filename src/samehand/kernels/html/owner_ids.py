@@ -17,7 +17,9 @@ _LEAST = (0, 5, 12, 4)
 
 
 @nb.njit(cache=True, nogil=True)
-def owner_ids(data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def owner_ids(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hashes of the ids in the first `most` bytes of each page, end to end, and where those of each page begin."""
     found, starts = np.empty((offsets.size - 1) * MAX_IDS, np.uint64), np.zeros(offsets.size, np.int64)
     count = 0
@@ -29,7 +31,7 @@ def owner_ids(data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int) ->
             kind = _kind(data, position)
             if kind:
                 value = _id_hash(data, position + 1, offsets[page + 1], kind)
-                if value and not _is_among(found, first, count, value):
+                if value and not np.any(found[first:count] == value):
                     found[count] = value
                     count += 1
         starts[page + 1] = count
@@ -61,11 +63,3 @@ def _id_hash(data: NDArray[np.uint8], start: int, end: int, kind: int) -> np.uin
         state = (state ^ np.uint64(byte)) * FNV_PRIME
         position += 1
     return np.uint64(0) if zeros or position - start < _LEAST[kind] else state
-
-
-@nb.njit(cache=True, nogil=True)
-def _is_among(found: NDArray[np.uint64], first: int, last: int, value: np.uint64) -> bool:
-    for place in range(first, last):
-        if found[place] == value:
-            return True
-    return False

@@ -1,4 +1,4 @@
-"""Where the links of a home page lead: away from the site or within it, to one host or many, with keywords or without."""
+"""Where the links of a home page lead: away from the site or within it, to one host or many, with keywords or not."""
 
 from typing import NamedTuple
 

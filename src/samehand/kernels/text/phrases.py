@@ -23,9 +23,9 @@ _NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 class Automaton(NamedTuple):
     """`moves[state * columns + column]` is the next state; state 0 is the start.
 
-    `columns` has the column of each byte. `ends` leads from a state to itself if a phrase ends there,
-    else to the longest suffix where one does, or to 0; `shorter` leads on from there. `phrases` has the phrase of a state. `begins` says that a phrase must begin a word. `classes` has a
-    bit for each class of a phrase.
+    `columns` has the column of each byte. `ends` leads from a state to itself if a phrase ends there, else to the
+    longest suffix where one does, or to 0; `shorter` leads on from there. `phrases` has the phrase of a state. `begins`
+    says that a phrase must begin a word. `classes` has a bit for each class of a phrase.
     """
 
     columns: NDArray[np.uint8]

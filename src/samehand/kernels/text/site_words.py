@@ -68,13 +68,12 @@ def _read_text(
 ) -> None:
     counts, position = found.counts[text], start
     state, length, line, before = FNV_BASIS, 0, 0, np.uint64(0)
-    held = 0  # pairs in the sketch
+    script, held = 0, 0  # the script of the current word, and the pairs in the sketch
     while position <= end:
         byte = data[position] if position < end else np.uint8(10)
         name = _name_at(data, position, end, byte, text, names, name_starts, name_offsets)
         kind, size = _character(byte)
-        # `length` counts characters of the current word, below zero in scripts without blanks
-        is_end = name >= 0 or kind == 0 or (kind == 1) != (length > 0) or length == -kind
+        is_end = name >= 0 or kind != script or (kind > 1 and length == kind)
         if is_end and length != 0:
             before, held = _put_word(found, text, state, before, held)
             line += 1
@@ -91,7 +90,8 @@ def _read_text(
         if kind != 0:
             for place in range(position, min(position + size, end)):
                 state = (state ^ np.uint64(data[place])) * FNV_PRIME
-            length = length + 1 if kind == 1 else length - 1
+            length += 1
+        script = kind
         position += size
 
 
@@ -113,12 +113,12 @@ def _character(byte: np.uint8) -> tuple[int, int]:
     if byte < 0x80:
         return int(0x61 <= byte <= 0x7A), 1
     if byte < 0xE0:
-        return 1, 1 + (byte >= 0xC0)
+        return 1, 1 + int(byte >= 0xC0)
     if 0xE3 <= byte <= 0xED:
         return _WIDE, 3
     if byte == 0xE0:
         return _THAI, 3
-    return 1, 3 + (byte >= 0xF0)
+    return 1, 3 + int(byte >= 0xF0)
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -146,9 +146,7 @@ def _name_at(
 
 
 @nb.njit(cache=True, nogil=True)
-def _put_word(
-    found: SiteWords, text: int, state: np.uint64, before: np.uint64, held: int
-) -> tuple[np.uint64, int]:
+def _put_word(found: SiteWords, text: int, state: np.uint64, before: np.uint64, held: int) -> tuple[np.uint64, int]:
     """Adds a word's pair with the word before it; returns the word, and how many pairs the sketch holds now."""
     mixed = ((state + before * GOLDEN) * MURMUR) >> np.uint64(32)
     found.sums[text] += mixed

@@ -3,8 +3,8 @@
 The paper judges a cluster by its mean distance to the centre alone (`Rules.paper`). Our rule differs in six points,
 each measured by evaluation/sites.py:
 
-* Pages whose kind is decided by themselves (kinds.py) are set aside: redirects, errors, walls and default pages look
-  alike on all sites. Only bare pages, which a script or a frame fills, are clustered among the others.
+* Redirects, errors, walls, empty and default pages (kinds.py) are set aside: they look alike on all sites. Bare pages,
+  which a script or a frame fills, stay.
 * A cluster that is not tight is clustered again. Farthest-point-first spends its centres on the oddest pages, so a few
   dozen parked pages would be lost among the honest pages of a provider. A tight cluster is not cut.
 * Fewer than `min_cluster` sites show no sameness: a single page is always at distance 0 from itself.
@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from samehand.methods.sites.centres import CLUSTERS_PER_PROVIDER, Calls, cluster_figures, k_centres
 from samehand.methods.sites.evidence import ENOUGH_PROSE, Evidence, cluster_evidence
 from samehand.methods.sites.features import Features
-from samehand.methods.sites.kinds import BARE, FOR_SALE, PARKED_ADS
+from samehand.methods.sites.kinds import BARE
 from samehand.methods.sites.purpose import FEED, KEYWORDS, NAME_TITLE, OFFER, STRONG, has_purpose
 from samehand.methods.sites.tags import TagSequences, distances_to
+from samehand.methods.sites.verdicts import FOR_SALE, PARKED_ADS, PARKED_KINDS
 
 SURE_MARGIN = 1.0
 """A cluster whose score is so far above the threshold shows what parked pages look like elsewhere."""
@@ -106,8 +107,7 @@ def judge_group(
     rows: NDArray[np.int64], sequences: TagSequences, features: Features, *, rules: Rules, threads: int | None
 ) -> JudgedGroup:
     """Clusters and judges the sites of `rows`, which are in the order of their page ids."""
-    joins = [not rules.evidence or not features.kinds[row] or features.rules[row] in BARE for row in rows.tolist()]
-    inside_rows = rows[np.array(joins, np.bool_)]
+    inside_rows = rows[np.array([not rules.evidence or _joins(features, row) for row in rows.tolist()], np.bool_)]
     clusters, average, calls = [], 0.0, Calls()
     waiting = [(inside_rows, 1)] if inside_rows.size else []
     while waiting:
@@ -126,6 +126,12 @@ def judge_group(
                 clusters.append(_judge_cluster(members[inside], clustering.distances[inside], centre, features, rules))
     found = [(row, one) for cluster in clusters for row, one in _memberships(cluster, rules)]
     return JudgedGroup(clusters, average, calls, dict(found))
+
+
+def _joins(features: Features, row: int) -> bool:
+    """Whether a page is clustered: those that show no site and those that wait for their owner are not."""
+    kind = features.kinds[row]
+    return not kind or kind in PARKED_KINDS or features.rules[row] in BARE
 
 
 def _judge_cluster(

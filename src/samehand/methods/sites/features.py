@@ -5,8 +5,10 @@ Words, links, title, where it leads, ids of its owner, its signs of purpose, and
 random sample that is the same on every page. evidence.py compares these figures.
 """
 
+import itertools
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +49,7 @@ def page_features(
     rules = page_rules(signs)
     sums, named = signs.title_words.sums, signs.named_in_title
     ids, id_offsets = owner_ids(data, offsets, MAX_SOURCE_BYTES)
-    columns: dict[str, object] = {
+    columns: dict[str, Any] = {
         "page_id": pages.column("page_id"),
         "words": signs.words,
         "prose": signs.prose,
@@ -70,17 +72,18 @@ def page_features(
         "rule": [RULES[rule].name if rule >= 0 else "" for rule in rules.tolist()],
         "wording": list(_wording(signs, rules)),
     }
-    return pa.record_batch(
-        [pa.array(columns[field.name]).cast(field.type) if not isinstance(columns[field.name], pa.ChunkedArray)
-         else columns[field.name].combine_chunks() for field in FEATURE_SCHEMA],
-        schema=FEATURE_SCHEMA,
-    )
+    return pa.record_batch([_column(columns[field.name], field.type) for field in FEATURE_SCHEMA], schema=FEATURE_SCHEMA)
+
+
+def _column(values: Any, kind: pa.DataType) -> pa.Array:
+    found = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else pa.array(values)
+    return found.cast(kind)
 
 
 def _titles(found: Markup) -> Iterator[str]:
     data = found.titles.tobytes()
     bounds = found.title_offsets.tolist()
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in itertools.pairwise(bounds):
         yield " ".join(data[start : min(end, start + 8 * MAX_TITLE)].decode("utf-8", "replace").split())[:MAX_TITLE]
 
 

@@ -16,8 +16,7 @@ from samehand.methods.sites.homes import domains_of, site_homes
 from samehand.methods.sites.nameservers.stored import stored_servers
 from samehand.methods.sites.providers import judge
 from samehand.methods.sites.tags import TagSequences
-from samehand.methods.sites.kinds import ACCUSING, KINDS
-from samehand.methods.sites.verdicts import NO_PROVIDER, OK, PARKED, UNKNOWN, VERDICT_ORDER, Verdicts
+from samehand.methods.sites.verdicts import ACCUSING, KINDS, NO_PROVIDER, OK, PARKED, UNKNOWN, VERDICT_ORDER, Verdicts
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES, STYLE_MEMBERS
 

@@ -11,19 +11,23 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.methods.sites.leads import FORM, FRAME, NO_LEAD, REFRESH, SCRIPT
+from samehand.methods.sites.leads import FORM, FRAME, REFRESH, SCRIPT
 from samehand.methods.sites.signs import Signs
-
-REDIRECT, ERROR, CHALLENGE, EMPTY, SHELL, LOGIN = "redirect", "error", "challenge", "empty", "shell", "login"
-HOSTING, REGISTRAR, CMS = "hosting-default", "registrar-default", "cms-default"
-SOON, SUSPENDED, FOR_SALE, PARKED_ADS = "coming-soon", "suspended", "for-sale", "parked-ads"
-COPIES, FARM, NETWORK, REAL, UNSURE = "copies", "farm", "network", "real", "unsure"
-NO_SITE = (REDIRECT, ERROR, CHALLENGE, EMPTY, SHELL, LOGIN)
-"""Kinds of pages that show nothing of a site: they join no cluster and spread nothing."""
-DEFAULTS = (HOSTING, REGISTRAR, CMS, SOON, SUSPENDED)
-"""Kinds of pages that a site's owner has not filled yet, or no more."""
-ACCUSING = (PARKED_ADS, FOR_SALE, FARM)
-KINDS = (*NO_SITE, *DEFAULTS, FOR_SALE, PARKED_ADS, COPIES, FARM, NETWORK, REAL, UNSURE)
+from samehand.methods.sites.verdicts import (
+    CHALLENGE,
+    CMS,
+    EMPTY,
+    ERROR,
+    FOR_SALE,
+    HOSTING,
+    LOGIN,
+    PARKED_ADS,
+    REDIRECT,
+    REGISTRAR,
+    SHELL,
+    SOON,
+    SUSPENDED,
+)
 
 BARE = ("refresh", "script that leads on", "form that leads on", "frame", "built by script")
 """Rules of pages that something else fills: they are clustered, because parked pages are made like this, too."""
@@ -113,7 +117,9 @@ RULES: tuple[Rule, ...] = (
         lambda s: (s.shows("source-wall") > 0) & (s.words < 16) & (s.links < 4) & (s.tags["img"] < 4),
     ),
     Rule(REDIRECT, "redirect title", lambda s: _moved(s) & (s.titled("moved") > 0.5)),
-    Rule(FOR_SALE, "sale title", lambda s: (s.title("sale") > 0) & s.named_in_title & (s.own_links < 10) & ~s.is_market),
+    Rule(
+        FOR_SALE, "sale title", lambda s: (s.title("sale") > 0) & s.named_in_title & (s.own_links < 10) & ~s.is_market
+    ),
     Rule(
         FOR_SALE,
         "sale offer over a feed",
@@ -136,11 +142,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         CHALLENGE,
         "cookie and reload",
-        lambda s: (s.shows("source-cookie") > 0)
-        & ((s.shows("source-reload") > 0) | (s.how == SCRIPT) | (s.how == FORM))
-        & (s.words < 12)
-        & (s.links == 0)
-        & (s.title_bytes == 0),
+        lambda s: (
+            (s.shows("source-cookie") > 0)
+            & ((s.shows("source-reload") > 0) | (s.how == SCRIPT) | (s.how == FORM))
+            & (s.words < 12)
+            & (s.links == 0)
+            & (s.title_bytes == 0)
+        ),
     ),
     Rule(REDIRECT, "moved wording", _moved),
     Rule(REDIRECT, "refresh", lambda s: (s.how == REFRESH) & (s.words < 60) & (s.said("soon") == 0)),
@@ -149,22 +157,26 @@ RULES: tuple[Rule, ...] = (
     Rule(
         REDIRECT,
         "frame",
-        lambda s: (s.how == FRAME)
-        & (s.words < 12)
-        & (s.source_bytes < 6_000)
-        & (s.tags["frame"] + s.tags["iframe"] == 1)
-        & (s.leads_away | (s.title_bytes == 0)),
+        lambda s: (
+            (s.how == FRAME)
+            & (s.words < 12)
+            & (s.source_bytes < 6_000)
+            & (s.tags["frame"] + s.tags["iframe"] == 1)
+            & (s.leads_away | (s.title_bytes == 0))
+        ),
     ),
     Rule(
         CHALLENGE,
         "nothing but one script",
-        lambda s: (s.words == 0)
-        & (s.title_bytes == 0)
-        & (s.links == 0)
-        & (s.tags["script"] > 0)
-        & (s.tags["script"] < 3)
-        & (s.shows("source-loads") == 0)
-        & (s.source_bytes > 1000),
+        lambda s: (
+            (s.words == 0)
+            & (s.title_bytes == 0)
+            & (s.links == 0)
+            & (s.tags["script"] > 0)
+            & (s.tags["script"] < 3)
+            & (s.shows("source-loads") == 0)
+            & (s.source_bytes > 1000)
+        ),
     ),
     Rule(
         HOSTING,
@@ -177,12 +189,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         SUSPENDED,
         "suspension",
-        lambda s: ((s.title("suspended") > 0) | ((s.text("suspended") > 0) & (s.words < 60)))
-        & _thin(s, 200, 150)
-        & (s.links < 12)
-        & (s.said("wall") == 0),
+        lambda s: (
+            ((s.title("suspended") > 0) | ((s.text("suspended") > 0) & (s.words < 60)))
+            & _thin(s, 200, 150)
+            & (s.links < 12)
+            & (s.said("wall") == 0)
+        ),
     ),
-    Rule(ERROR, "error title", lambda s: (s.titled("error") > 0.3) & (s.words < 260) & (s.own_links < 30) & (s.said("wall") == 0)),
+    Rule(
+        ERROR,
+        "error title",
+        lambda s: (s.titled("error") > 0.3) & (s.words < 260) & (s.own_links < 30) & (s.said("wall") == 0),
+    ),
     Rule(CHALLENGE, "wall wording", _wall),
     Rule(FOR_SALE, "sale offer", lambda s: _sale(s) & _thin(s, 300, 200, 20) & ~s.is_market),
     Rule(
@@ -193,8 +211,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         HOSTING,
         "wording of a default page",
-        lambda s: ((s.said("hosting") > 1) & _thin(s, 300, 250, 8))
-        | ((s.said("hosting") > 0) & _thin(s, 80, 80, 4)),
+        lambda s: ((s.said("hosting") > 1) & _thin(s, 300, 250, 8)) | ((s.said("hosting") > 0) & _thin(s, 80, 80, 4)),
     ),
     Rule(ERROR, "error wording", _error),
     Rule(ERROR, "error status", lambda s: s.status >= 400),
@@ -202,40 +219,54 @@ RULES: tuple[Rule, ...] = (
     Rule(
         REGISTRAR,
         "registration wording",
-        lambda s: (s.said("registrar") + s.said("registrar-weak") > 0)
-        & (s.named | (s.title("registrar") > 0))
-        & _thin(s, 200, 120)
-        & (s.links < 30),
+        lambda s: (
+            (s.said("registrar") + s.said("registrar-weak") > 0)
+            & (s.named | (s.title("registrar") > 0))
+            & _thin(s, 200, 120)
+            & (s.links < 30)
+        ),
     ),
     Rule(
         SOON,
         "coming soon",
-        lambda s: ((s.said("soon") > 0) | ((s.said("soon-weak") > 0) & (s.words < 40)))
-        & _thin(s, 75, 75)
-        & (s.links < 12),
+        lambda s: (
+            ((s.said("soon") > 0) | ((s.said("soon-weak") > 0) & (s.words < 40))) & _thin(s, 75, 75) & (s.links < 12)
+        ),
     ),
     Rule(
         CMS,
         "wording of an unfilled content system",
-        lambda s: ((s.said("cms") > 0) & _thin(s, 400, 300)) | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60)),
+        lambda s: (
+            ((s.said("cms") > 0) & _thin(s, 400, 300)) | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60))
+        ),
     ),
     Rule(
         LOGIN,
         "login form",
-        lambda s: (s.shows("source-password") > 0)
-        & (s.links < 16)
-        & ((s.words < 60) | ((s.title("login") > 0) & (s.words < 260))),
+        lambda s: (
+            (s.shows("source-password") > 0)
+            & (s.links < 16)
+            & ((s.words < 60) | ((s.title("login") > 0) & (s.words < 260)))
+        ),
     ),
     Rule(EMPTY, "nothing", lambda s: (s.words <= 3) & (_loads(s) + s.tags["img"] + s.links == 0)),
     Rule(
         SHELL,
         "built by script",
         lambda s: (
-            ((s.words < 12) & (s.tags["img"] < 8))
-            | ((s.words < 30) & (s.prose == 0) & (s.own_links < 20) & (s.shows("source-app") > 0) & (s.tags["img"] < 12))
-        )
-        & (s.tags["script"] > 0)
-        & (s.tags["frame"] == 0),
+            (
+                ((s.words < 12) & (s.tags["img"] < 8))
+                | (
+                    (s.words < 30)
+                    & (s.prose == 0)
+                    & (s.own_links < 20)
+                    & (s.shows("source-app") > 0)
+                    & (s.tags["img"] < 12)
+                )
+            )
+            & (s.tags["script"] > 0)
+            & (s.tags["frame"] == 0)
+        ),
     ),
 )
 

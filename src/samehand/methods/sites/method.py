@@ -25,7 +25,9 @@ class SitesMethod(Method):
     """Kinds of sites, and the name servers behind them."""
 
     name = "sites"
-    about = "what kind of site each is (parked, for sale, default page, real, ...), and the providers of their name servers"
+    about = (
+        "what kind of site each is (parked, for sale, default page, real, ...), and the providers of their name servers"
+    )
     changeable = ("sites", "providers")
     command = "sites"
     page_table = SITE_PAGES

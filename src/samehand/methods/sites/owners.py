@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import end_to_end
 from samehand.kernels.html.links import hash_hosts
 from samehand.methods.sites.features import NO_PAIR, Features
-from samehand.methods.sites.kinds import COPIES, NETWORK
+from samehand.methods.sites.verdicts import COPIES, NETWORK
 
 MAX_SITES = 8
 """An id or text that more sites have belongs to a platform or a theme."""

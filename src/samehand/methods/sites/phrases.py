@@ -69,7 +69,9 @@ def folding_table() -> NDArray[np.uint16]:
     return table
 
 
-def folded(data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def folded(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts as `Phrases.find` and the words of sites want them."""
     texts: tuple[NDArray[np.uint8], NDArray[np.int64]] = fold_texts(data, offsets, folding_table(), most)
     return texts

@@ -18,16 +18,25 @@ from numpy.typing import NDArray
 from samehand.methods.sites.centres import Calls
 from samehand.methods.sites.clusters import Cluster, JudgedGroup, Rules, accuse_by_provider, judge_group, spread
 from samehand.methods.sites.features import Features
-from samehand.methods.sites.kinds import ACCUSING, KINDS, NO_SITE, PARKED_ADS, REGISTRAR, REAL
 from samehand.methods.sites.owners import Owners, find_owners
 from samehand.methods.sites.phrases import parking_hosts
 from samehand.methods.sites.sites import FinalKind, final_kind
 from samehand.methods.sites.tags import TagSequences
-from samehand.methods.sites.verdicts import NO_PROVIDER, OK, PARKED, POOL, UNKNOWN, Verdicts
+from samehand.methods.sites.verdicts import (
+    KINDS,
+    NO_PROVIDER,
+    NO_SITE,
+    OK,
+    PARKED,
+    PARKED_ADS,
+    PARKED_KINDS,
+    POOL,
+    REAL,
+    UNKNOWN,
+    Verdicts,
+)
 from samehand.store.tables import PROVIDERS, SITE_CLUSTERS, SITES
 
-PARKED_KINDS = (*ACCUSING, REGISTRAR)
-"""Kinds that make a provider one of parked domains."""
 _Z = 1.96
 """Of a bound with 95 % confidence."""
 

@@ -26,7 +26,22 @@ FEW_WORDS = 60
 """Pages with fewer words are looked at for a lead."""
 MIN_NAME_LETTERS = 4
 """Shorter names of sites are often words of the language, so they stay in the text."""
-_COUNTED = ("a", "script", "iframe", "frame", "frameset", "form", "input", "img", "p", "li", "h1", "link", "object", "embed")
+_COUNTED = (
+    "a",
+    "script",
+    "iframe",
+    "frame",
+    "frameset",
+    "form",
+    "input",
+    "img",
+    "p",
+    "li",
+    "h1",
+    "link",
+    "object",
+    "embed",
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -99,7 +114,8 @@ class Signs:
     @property
     def title_is_name(self) -> NDArray[np.bool_]:
         """Whether the title is the domain and nothing else."""
-        return self.named_in_title & (self.title_words.counts[:, word_columns.WORDS] == 0)
+        bare: NDArray[np.bool_] = self.title_words.counts[:, word_columns.WORDS] == 0
+        return self.named_in_title & bare
 
     @property
     def feeds(self) -> NDArray[np.bool_]:
@@ -108,7 +124,9 @@ class Signs:
         A market of domains does so, too: it is none of them.
         """
         shown = (self.shows("source-feed") > 0) | (self.shows("source-parking-host") > 0)
-        return (shown | np.array([lead.to_parking for lead in self.leads], np.bool_)) & ~self.is_market
+        led = np.array([lead.to_parking for lead in self.leads], np.bool_)
+        fed: NDArray[np.bool_] = (shown | led) & ~self.is_market
+        return fed
 
     def title(self, name: str) -> NDArray[np.uint8]:
         """Different phrases of a class in the title."""
@@ -225,7 +243,9 @@ def _tag_counts(found: Markup) -> dict[str, NDArray[np.int64]]:
     numbers = {name: TAG_NAMES.index(name) for name in _COUNTED}
     pages = np.repeat(np.arange(found.tag_offsets.size - 1), np.diff(found.tag_offsets))
     tags = np.minimum(found.tags, len(TAG_NAMES)).astype(np.int64)
-    table = np.bincount(pages * (len(TAG_NAMES) + 1) + tags, minlength=(found.tag_offsets.size - 1) * (len(TAG_NAMES) + 1))
+    table = np.bincount(
+        pages * (len(TAG_NAMES) + 1) + tags, minlength=(found.tag_offsets.size - 1) * (len(TAG_NAMES) + 1)
+    )
     by_page = table.reshape(-1, len(TAG_NAMES) + 1)
     return {name: by_page[:, number] for name, number in numbers.items()}
 

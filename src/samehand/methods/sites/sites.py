@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from samehand.methods.sites.clusters import Membership, Rules
 from samehand.methods.sites.features import Features
-from samehand.methods.sites.kinds import BARE, PARKED_ADS, REAL, UNSURE
+from samehand.methods.sites.kinds import BARE
 from samehand.methods.sites.owners import Owners
 from samehand.methods.sites.probability import probability
 from samehand.methods.sites.purpose import STRONG, named
+from samehand.methods.sites.verdicts import PARKED_ADS, REAL, UNSURE
 
 LITTLE = 20
 """A page with fewer words, and without prose, that no rule knows, is unsure."""
@@ -60,5 +61,9 @@ def _undecided(row: int, features: Features) -> FinalKind:
     purpose = int(features.purposes[row])
     if not prose and (words < LITTLE or purpose & STRONG):
         evidence += [("purpose", name) for name in named(purpose)]
-        return FinalKind(UNSURE, probability(UNSURE), evidence, f"{words} words and no prose, and no rule knows the page")
-    return FinalKind(REAL, probability(REAL), evidence, f"{words} words, {prose} of them prose, and nothing that accuses")
+        return FinalKind(
+            UNSURE, probability(UNSURE), evidence, f"{words} words and no prose, and no rule knows the page"
+        )
+    return FinalKind(
+        REAL, probability(REAL), evidence, f"{words} words, {prose} of them prose, and nothing that accuses"
+    )
