@@ -4,7 +4,7 @@
     python -m evaluation.verdicts --data FOLDER --write    also writes src/samehand/data/verdict.toml
 
 The labels are those of homepages2018. A site is unwanted if nobody needs it: parked, for sale, a farm, a default page,
-or nothing to read. Every hand (kit, template, owner) is one voice, and is in one fold. A page without a hand is its own.
+or nothing to read. Every hand (kit, template, owner) is one voice in one fold. A page without a hand is its own.
 Weights of evidence that home pages cannot show (replicas, text) are not fitted: their figures stand in the file.
 """
 
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -198,8 +199,6 @@ def _print_figures(held: HeldOut, labelled: Labelled, sites: SiteFacts, weights:
     truth, kinds = labelled.unwanted, sites.shown.kind[labelled.rows]
     said = held.probability >= 0.5
     _print_row("unwanted, probability of 0.5 and more", said, truth, labelled)
-    import pyarrow as pa
-
     actions = read_policy("block").site_actions(pa.array(kinds, pa.string()), held.probability, held.may_block)
     blocked = np.array([action == "block" for action in actions.to_pylist()])
     accused = np.isin(labelled.kinds, BLOCKABLE)
@@ -240,7 +239,8 @@ def _print_reliability(held: HeldOut, labelled: Labelled) -> None:
             right = (voices * labelled.unwanted)[inside].sum()
             span = wilson(right, total)
             print(
-                f"{low:4.2f} to {min(high, 1):4.2f}  {total:7.1f}  {mean:.3f}     {right / total:.3f}   {span[0]:.3f} to {span[1]:.3f}"
+                f"{low:4.2f} to {min(high, 1):4.2f}  {total:7.1f}  {mean:.3f}     {right / total:.3f}   "
+                f"{span[0]:.3f} to {span[1]:.3f}"
             )
     print(f"log loss by hand: {_log_loss(held, labelled.unwanted, voices):.3f}")
 

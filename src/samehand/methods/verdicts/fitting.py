@@ -70,7 +70,7 @@ def wilson(right: float, total: float) -> tuple[float, float]:
 
 
 def calibrate(
-    log_odds: NDArray[np.float64], labels: NDArray[np.bool_], row_weights: NDArray[np.float64], bins: int = 8
+    log_odds: NDArray[np.float64], labels: NDArray[np.bool_], row_weights: NDArray[np.float64], bins: int = 30
 ) -> Calibration:
     """A monotone curve through bins of about equal weight. Each bin is smoothed by one voice for either answer."""
     order = np.argsort(log_odds, kind="stable")
@@ -82,6 +82,14 @@ def calibrate(
     middle = np.array([np.average(log_odds[rows], weights=row_weights[rows]) for rows in chosen])
     share = isotonic((right + 1) / (size + 2), size)
     bounds = np.array([wilson(part * total, total) for part, total in zip(share, size, strict=True)])
-    knots = np.maximum.accumulate(middle + 1e-9 * np.arange(middle.size))
-    low, high = np.minimum(np.maximum.accumulate(bounds[:, 0]), share), np.maximum(bounds[:, 1], share)
-    return Calibration(knots, share, low, np.maximum.accumulate(high))
+    low, high = np.minimum(np.maximum.accumulate(bounds[:, 0]), share), np.maximum.accumulate(bounds[:, 1])
+    curve = np.stack([middle, share, low, np.maximum(high, share)])
+    return Calibration(*curve[:, _corners(middle, share)].round(4))
+
+
+def _corners(places: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The knots of a curve at which it bends: both ends of each level stretch, and no two at nearly one place."""
+    level = np.concatenate([[False], np.diff(values) == 0])
+    is_inside = level & np.append(level[1:], False)
+    chosen = np.flatnonzero(~is_inside)
+    return chosen[np.concatenate([[True], np.diff(places[chosen]) > 0.01])]

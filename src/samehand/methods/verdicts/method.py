@@ -1,5 +1,6 @@
 """Verdicts as a method of a run: it has no rows per page of its own, and reads what the other methods found."""
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from samehand.base.files import file_digest
@@ -23,6 +24,10 @@ class VerdictsMethod(Method):
     profiles = ("web", "mail")
     changeable = ("verdicts",)
     counted: ClassVar = {name: {str: int} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")}
+
+    def follows_from(self, names: Collection[str]) -> bool:
+        """Style alone says who made a page, and nothing against it."""
+        return bool({"replica", "language", "sites"} & set(names))
 
     def group_source(self, folder: RunFolder, settings: Settings) -> str:
         """The policy, the weights, and the labels by hand."""
