@@ -22,6 +22,7 @@ FLOORS = (
     "exports",
     "engine",
     "answers",
+    "report",
     "api",
     "cli",
 )
