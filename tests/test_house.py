@@ -19,10 +19,9 @@ FLOORS = (
     "grouping",
     "store",
     "methods",
-    "exports",
     "engine",
     "answers",
-    "report",
+    "exports",
     "api",
     "cli",
 )

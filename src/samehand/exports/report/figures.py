@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from samehand.answers.run import Run
 from samehand.base.errors import InputError
 from samehand.base.wording import count
-from samehand.report import charts
-from samehand.report.layout import tree_layout
+from samehand.exports.report import charts
+from samehand.exports.report.layout import tree_layout
 from samehand.store.tables import LANGUAGE_PAGES, SITES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
 _BINS = 40
@@ -205,7 +205,7 @@ def _kinds_by_provider(run: Run) -> Iterator[Figure]:
         yield Figure(
             "kinds",
             "Kinds of sites by provider",
-            f"{count(table.num_rows, 'site')} at {count(len(sizes), 'provider')} of name servers; the largest are shown.",
+            f"{count(table.num_rows, 'site')} at {count(len(sizes), 'provider')} of name servers.",
             charts.stacked_bars(rows, label="provider", value="sites", colour="kind", title="sites"),
         )
 

@@ -12,9 +12,9 @@ from samehand.answers.run import Run
 from samehand.base.errors import SamehandError
 from samehand.base.files import write_whole
 from samehand.base.neutral import neutral
-from samehand.report import charts
-from samehand.report.evidence import Pair, pair_of
-from samehand.report.figures import Figure, figures
+from samehand.exports.report import charts
+from samehand.exports.report.evidence import Pair, pair_of
+from samehand.exports.report.figures import Figure, figures
 
 TOP_CLUSTERS = 10
 _PAIRS = 5

@@ -114,7 +114,7 @@ def points(rows: Rows, *, x: Spec, y: Spec, colour: str | None = None, diagonal:
     layers: list[Spec] = [{"data": {"values": list(rows)}, "mark": mark, "encoding": encoding}]
     if diagonal:
         ends = [{"x": 0, "y": 0}, {"x": 1, "y": 1}]
-        line = {"x": {"field": "x", "type": "quantitative"}, "y": {"field": "y", "type": "quantitative"}}
+        line = {"x": {"field": "x", **number}, "y": {"field": "y", **number}}
         layers.append({"data": {"values": ends}, "mark": {"type": "line", "color": CUT, "size": 1}, "encoding": line})
     return chart(layers)
 
