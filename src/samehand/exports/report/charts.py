@@ -104,10 +104,8 @@ def _cut_marks(cuts: Mapping[str, float]) -> list[Spec]:
 
 def points(rows: Rows, *, x: Spec, y: Spec, colour: str | None = None, diagonal: bool = False) -> Spec:
     """Points at `x` and `y`; `diagonal` adds the line on which both are equal."""
-    encoding: Spec = {
-        "x": {"field": "x", "type": "quantitative", **x},
-        "y": {"field": "y", "type": "quantitative", **y},
-    }
+    number = {"type": "quantitative"}
+    encoding: Spec = {"x": {"field": "x", **number, **x}, "y": {"field": "y", **number, **y}}
     mark: Spec = {"type": "point", "filled": True, "size": 22, "opacity": 0.55, "color": MARK}
     if colour:
         encoding["color"] = {"field": colour, "type": "nominal", "title": None}
