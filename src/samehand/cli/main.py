@@ -18,6 +18,7 @@ from samehand.cli.label import label
 from samehand.cli.language import language
 from samehand.cli.options import Commands
 from samehand.cli.replica import lexicon, match, replicas
+from samehand.cli.report import report
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import sites, structure
 from samehand.cli.style import clusters, compare, like, show, spread
@@ -99,6 +100,7 @@ for command in (
     verdicts,
     explain,
     label,
+    report,
     demo,
 ):
     cli.add_command(command)
