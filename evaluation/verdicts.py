@@ -48,7 +48,6 @@ FITTED = (
     "TELLS_NAME",
     "KEYWORD_LIST",
     "OWN_PROSE",
-    "SHARED_TEMPLATE",
 )
 """Evidence that home pages show. The prior is fitted too."""
 STRENGTH = 2.0

@@ -9,9 +9,11 @@ from typing import Any
 
 from samehand import __version__
 from samehand.answers.run import Run
+from samehand.answers.verdicts import Verdict
 from samehand.base.errors import SamehandError
 from samehand.base.files import write_whole
 from samehand.base.neutral import neutral
+from samehand.base.wording import count
 from samehand.exports.report import charts
 from samehand.exports.report.evidence import Pair, pair_of
 from samehand.exports.report.figures import Figure, figures
@@ -54,6 +56,7 @@ def report_html(run: Run, *, interactive: bool = False) -> str:
         environment.get_template("report.html").render(
             run=run,
             version=__version__,
+            inputs=count(len(run.manifest["inputs"]), "input"),
             style=(_TEMPLATES / "report.css").read_text(encoding="utf-8"),
             funnel=_funnel(run),
             drawn=drawn,
@@ -97,13 +100,16 @@ def _script(vega: Any, drawn: list[Drawn]) -> str:
 
 
 def _funnel(run: Run) -> list[tuple[str, int]]:
-    """How many records became pages, and how many pages each method says something of."""
+    """How many records became pages, how many pages are in clusters, and what the verdicts say to do."""
     stages = run.manifest["stages"]
     read = stages["read"]
     others = sum(read["skipped"].values()) + sum(read["rejected"].values())
     steps = [("records", read["pages"] + others), ("pages", read["pages"])]
     if "style" in stages:
         steps.append(("pages in clusters", stages["style"]["clustered_pages"]))
+    if "verdicts" in run.methods:
+        steps += [(f"pages to {action}", number) for action, number in run.counts("verdicts")["page_actions"].items()]
+        steps += [(f"sites to {action}", number) for action, number in run.counts("verdicts")["site_actions"].items()]
     return steps
 
 
@@ -123,9 +129,26 @@ def _counts(run: Run) -> list[Figure]:
     return [Figure("records", "Records that are no pages", caption, spec)]
 
 
-def _clusters(run: Run) -> list[tuple[dict[str, Any], Pair | None]]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShownCluster:
+    """A cluster, its verdict if the run has one, and two of its pages side by side."""
+
+    row: dict[str, Any]
+    verdict: Verdict | None
+    pair: Pair | None
+
+
+def _clusters(run: Run) -> list[ShownCluster]:
     """The first clusters, and for the first of these two pages side by side."""
     if "style" not in run.methods:
         return []
     rows = list(run.clusters().head(TOP_CLUSTERS))
-    return [(row, pair_of(run, row["cluster_number"]) if place < _PAIRS else None) for place, row in enumerate(rows)]
+    has_verdicts = "verdicts" in run.methods
+    return [
+        ShownCluster(
+            row,
+            run.verdict(row["cluster_number"]) if has_verdicts else None,
+            pair_of(run, row["cluster_number"]) if place < _PAIRS else None,
+        )
+        for place, row in enumerate(rows)
+    ]

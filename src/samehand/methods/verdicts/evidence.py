@@ -34,8 +34,8 @@ class Shown:
     prose: NDArray[np.int32]
 
 
-def add_shown(found: Collector, shown: Shown, *, is_fake: NDArray[np.bool_]) -> None:
-    """A page that shows nothing has no purpose and no prose. Prose that a machine made is nobody's own."""
+def add_shown(found: Collector, shown: Shown, *, is_own: NDArray[np.bool_]) -> None:
+    """A page that shows nothing has no purpose and no prose. Prose counts where it `is_own`: not made, not copied."""
     found.add("NOTHING_TO_READ", np.isin(shown.kind, NOTHING), shown.probability)
     found.add("PLACEHOLDER", np.isin(shown.kind, PLACEHOLDERS), shown.probability)
     found.add("PARKED", np.isin(shown.kind, PARKED), shown.probability)
@@ -45,4 +45,4 @@ def add_shown(found: Collector, shown: Shown, *, is_fake: NDArray[np.bool_]) -> 
     for bit, symbol in enumerate(PURPOSES):
         found.add(symbol, is_site & ((shown.purpose >> bit) & 1 > 0))
     prose = np.minimum(shown.prose, MOST_PROSE) / 100
-    found.add("OWN_PROSE", is_site & (prose > 0) & ~is_fake, prose)
+    found.add("OWN_PROSE", is_site & (prose > 0) & is_own, prose)

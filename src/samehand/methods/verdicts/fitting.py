@@ -92,4 +92,4 @@ def _corners(places: NDArray[np.float64], values: NDArray[np.float64]) -> NDArra
     level = np.concatenate([[False], np.diff(values) == 0])
     is_inside = level & np.append(level[1:], False)
     chosen = np.flatnonzero(~is_inside)
-    return chosen[np.concatenate([[True], np.diff(places[chosen]) > 0.01])]
+    return np.asarray(chosen[np.concatenate([[True], np.diff(places[chosen]) > 0.01])])

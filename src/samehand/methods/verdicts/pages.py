@@ -68,7 +68,7 @@ class PageJudge:
     def evidence(self, rows: slice, shown: Shown) -> Collector:
         """Evidence on the pages of `rows`."""
         facts, found = self.facts, Collector(self.weights, rows.stop - rows.start)
-        add_shown(found, shown, is_fake=facts.is_fake[rows])
+        add_shown(found, shown, is_own=~facts.is_fake[rows] & (facts.replica_sites[rows] < 2))
         found.add("FAKE_TEXT", facts.is_fake[rows])
         found.add("NATURAL_TEXT", facts.is_natural[rows])
         found.add("LINK_FARM", self._in(self.is_farm, rows))

@@ -85,10 +85,10 @@ def site_evidence(
     pages = np.maximum(1, facts.per_site(np.ones(facts.site.size, np.bool_)))
     judged = facts.per_site(facts.is_fake | facts.is_natural)
     fake = facts.per_site(facts.is_fake) / np.maximum(1, judged)
-    add_shown(found, sites.shown, is_fake=fake >= MOST_OF)
     found.add("FAKE_TEXT", (judged > 0) & (fake >= MOST_OF), fake)
     found.add("NATURAL_TEXT", (judged > 0) & (fake < MOST_OF), 1 - fake)
     copied = facts.per_site(facts.replica_sites > 1) / pages
+    add_shown(found, sites.shown, is_own=(fake < MOST_OF) & (copied < MOST_OF))
     found.add("COPIED_TEXT", copied >= MOST_OF, copied)
     if classes:
         _add_clusters(found, facts, np.array([name == LINK_FARM for name in classes]), cluster_sites, pages)
