@@ -29,29 +29,30 @@ from samehand.methods.verdicts.evidence import BLOCKABLE, UNWANTED_KINDS
 from samehand.methods.verdicts.facts import cluster_classes, page_facts
 from samehand.methods.verdicts.fitting import calibrate, fit_ridge, hand_weights, wilson
 from samehand.methods.verdicts.groups import cluster_sites
-from samehand.methods.verdicts.judge import may_block
+from samehand.methods.verdicts.judge import PURPOSE, may_block
 from samehand.methods.verdicts.model import SHIPPED_WEIGHTS, Calibration, Weights, read_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.methods.verdicts.scoring import Evidence, design_matrix, score
 from samehand.methods.verdicts.sites import SiteFacts, site_evidence, site_facts
 
 FOLDS = 10
-FITTED = (
-    "NOTHING_TO_READ",
-    "PLACEHOLDER",
-    "PARKED",
-    "ONE_OWNER",
-    "FEED",
-    "OFFER",
-    "PARKED_WORDING",
-    "REGISTERED_WORDING",
-    "TELLS_NAME",
-    "KEYWORD_LIST",
-    "OWN_PROSE",
-)
-"""Evidence that home pages show. The prior is fitted too."""
+PRIOR = -2.5
+FITTED = {
+    "NOTHING_TO_READ": 6.0,
+    "PLACEHOLDER": 5.0,
+    "PARKED": 6.0,
+    "ONE_OWNER": -1.0,
+    "FEED": 1.5,
+    "OFFER": 1.5,
+    "PARKED_WORDING": 1.0,
+    "REGISTERED_WORDING": 1.0,
+    "TELLS_NAME": 1.0,
+    "KEYWORD_LIST": 0.5,
+    "OWN_PROSE": -1.0,
+}
+"""Evidence that home pages show, and the weights from which the fit starts. The prior is fitted too."""
 STRENGTH = 2.0
-"""How much a weight is held to the one in the file: as much as so many voices."""
+"""How much a weight is held to its start: as much as so many voices."""
 BLOCK_FLOOR = 0.99
 
 
@@ -181,13 +182,13 @@ def _fitted(
     matrix = design_matrix(evidence, len(names))[labelled.rows[train]]
     matrix = np.concatenate([np.ones((len(matrix), 1)), matrix], axis=1)
     voices = hand_weights(labelled.hands[train])
-    towards = np.array([weights.prior, *(weights.symbols[name].weight for name in names)])
+    towards = np.array([PRIOR, *(FITTED.get(name, weights.symbols[name].weight) for name in names)])
     strength = np.array([0.1, *(STRENGTH if name in FITTED else 1e9 for name in names)])
     found = fit_ridge(matrix, truth[train], voices, towards, strength)
-    symbols = {
-        name: dataclasses.replace(weights.symbols[name], weight=round(float(value), 2))
-        for name, value in zip(names, found[1:], strict=True)
-    }
+    symbols = {}
+    for name, value in zip(names, found[1:].tolist(), strict=True):
+        least = 0.0 if weights.symbols[name].group == PURPOSE else value
+        symbols[name] = dataclasses.replace(weights.symbols[name], weight=round(max(least, value), 2))
     moved = Weights(round(float(found[0]), 2), weights.groups, symbols, weights.calibration, "")
     odds = score(evidence, moved).log_odds[labelled.rows[train]]
     return Weights(moved.prior, weights.groups, symbols, calibrate(odds, truth[train], voices), "")
