@@ -12,6 +12,8 @@ from samehand.methods.verdicts.policy import read_policy
 from samehand.store.folder import RunFolder
 from samehand.store.tables import SITE_LABELS, VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
 
+UNITS = ("page", "site")
+
 
 class VerdictsMethod(Method):
     """What to keep, review, drop or block, and why."""
@@ -41,11 +43,18 @@ class VerdictsMethod(Method):
 
     def status(self, counts: Counts) -> list[str]:
         """How many pages and sites are to be kept, reviewed, dropped or blocked."""
-        return [f"{unit}s: {_listed(counts[f'{unit}_actions'])}" for unit in ("page", "site")]
+        return [f"{unit}s to {_listed(counts[f'{unit}_actions'])}; {_kinds(counts[f'{unit}_kinds'])}" for unit in UNITS]
 
 
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {action}" for action, number in counts.items()) or "none"
+def _listed(actions: dict[str, int]) -> str:
+    return ", ".join(f"{action}: {number:,}" for action, number in actions.items()) or "judge: none"
+
+
+def _kinds(kinds: dict[str, int]) -> str:
+    """The commonest kinds first."""
+    return ", ".join(
+        f"{number:,} {kind}" for kind, number in sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+    )
 
 
 METHOD = VerdictsMethod()
