@@ -96,7 +96,7 @@ def _script(vega: Any, drawn: list[Drawn]) -> str:
         f"const specs = {data}; for (const [name, spec] of Object.entries(specs)) "
         "vegaEmbed('#' + name, spec, {ast: true, actions: false, renderer: 'svg'});"
     )
-    return str(vega.javascript_bundle(f"import vegaEmbed from 'vega-embed'; {draw}"))
+    return str(vega.javascript_bundle(draw))
 
 
 def _funnel(run: Run) -> list[tuple[str, int]]:
