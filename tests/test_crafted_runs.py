@@ -476,7 +476,7 @@ for name in ("language/model.lm", "language/model.detector"):
 
 TAGS = "sites/pages/part-000000.parquet"
 damaged(TAGS, {"judged anew"})
-for name in ("tags", "text_sketch", "targets", "words", "placeholder_kind"):
+for name in ("tags", "text_sketch", "targets", "words", "kind"):
     columns_are_wrong(TAGS, {"judged anew"}, name)
 wide = column("text_sketch", lambda values: [bytes(128)] * len(values), pa.binary(128))
 case(f"{TAGS}: sketches of 128 bytes", {"judged anew"}, table(TAGS, wide))

@@ -19,9 +19,9 @@ FLOORS = (
     "grouping",
     "store",
     "methods",
+    "exports",
     "engine",
     "answers",
-    "exports",
     "api",
     "cli",
 )

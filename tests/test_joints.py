@@ -28,7 +28,7 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import NAMESERVERS, TABLES
 
 Command = Callable[..., Any]
-LATER = ("replica", "language", "sites")
+LATER = ("replica", "language", "phrases", "sites")
 """The methods that a command adds to a run: they read its pages again."""
 
 
@@ -137,7 +137,7 @@ def test_kept_pages_serve_every_method_without_the_inputs(
     shutil.rmtree(tmp_path / "in")
     for method in LATER:
         kept.compute(method, workers=1)
-    rooms = ("style", "replica", "classes", "language", "sites", "verdicts")
+    rooms = ("style", "replica", "classes", "language", "phrases", "sites", "verdicts")
     assert tables(kept.path, *rooms) == tables(run.path, *rooms)
     urls = run.pages()["url"]
     assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]
@@ -232,7 +232,7 @@ VIEWS = (
     ("fake", "RUN", "--hosts"),
     ("fake", "RUN", "--top", "1", "--format", "jsonl"),
     ("sites", "RUN"),
-    ("sites", "RUN", "--format", "domains"),
+    ("export", "RUN", "--format", "domains"),
     ("clusters", "RUN", "--cut", "0.8", "--format", "jsonl"),
     ("clusters", "RUN", "--families"),
     ("show", "RUN", "1"),
@@ -335,7 +335,7 @@ def test_digests_know_only_settings_that_are_not_at_their_defaults(monkeypatch: 
 # 6. Names of columns.
 
 
-OWN_VALUES = {"verdict", "reason", "score"}
+OWN_VALUES = {"kind", "verdict", "reason", "score"}
 """What each method says in its own words: no key of a join."""
 
 

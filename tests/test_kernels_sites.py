@@ -128,7 +128,13 @@ def is_own(host: str) -> bool:
     return host == "own.test" or host.endswith(".own.test")
 
 
-@given(st.lists(st.sampled_from(["UA-12345-1", "ua-12345-2", "UA-00000", "aUA-99999", "pub-123456789012345", "GTM-AB12", "-", "x"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["UA-12345-1", "ua-12345-2", "UA-00000", "aUA-99999", "pub-123456789012345", "GTM-AB12", "-", "x"]
+        )
+    )
+)
 def test_account_ids(parts: list[str]) -> None:
     page = " ".join(["", *parts, ""]).encode()
     data, offsets = end_to_end([b"   ", page])

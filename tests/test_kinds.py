@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Kinds of pages by themselves: what they say, in many languages and encodings, and what must not be taken for them."""
 
 import numpy as np
@@ -32,27 +33,45 @@ def kind_of(page: str, domain: str = "bakery.example", status: int | None = None
 @pytest.mark.parametrize(
     ("page", "kind"),
     [
-        ("<title>301 Moved Permanently</title><h1>Moved Permanently</h1>The document has moved <a href=x>here</a>.", "redirect"),
+        (
+            "<title>301 Moved Permanently</title><h1>Moved Permanently</h1>The document has moved <a href=x>here</a>.",
+            "redirect",
+        ),
         ("<head><title>Objekt verschoben</title></head><h1>Objekt verschoben</h1>", "redirect"),
         ("Found", "redirect"),
         ("<meta http-equiv='refresh' content='0; url=/shop/'><body></body>", "redirect"),
         ("<script>window.location.href='/de/'</script>", "redirect"),
-        ("<title>403 Forbidden</title><h1>Forbidden</h1><p>You don't have permission to access / on this server.", "error"),
+        (
+            "<title>403 Forbidden</title><h1>Forbidden</h1><p>You don't have permission to access / on this server.",
+            "error",
+        ),
         ("<title>Ошибка 404</title><h1>Страница не найдена</h1>", "error"),
-        ("<title>Attention Required! | Cloudflare</title><h1>One more step</h1><p>Please complete the security check", "challenge"),
+        (
+            "<title>Attention Required! | Cloudflare</title><h1>One more step</h1><p>Please complete the security check",
+            "challenge",
+        ),
         ("<script>document.cookie='a=b';location.reload()</script>", "challenge"),
         ("<h1>Sind Sie über 18?</h1><a href=/in>Ja</a>", "challenge"),
         ("<html></html>", "empty"),
         ("<title>Shop</title><div id=app></div><script src=/main.js></script>", "shell"),
         ("<title>Login</title><form><input name=u><input type=password><button>Log in</button></form>", "login"),
-        ("<title>Welcome to nginx!</title><h1>Welcome to nginx!</h1><p>If you see this page, the nginx web server is", "hosting-default"),
+        (
+            "<title>Welcome to nginx!</title><h1>Welcome to nginx!</h1><p>If you see this page, the nginx web server is",
+            "hosting-default",
+        ),
         ("<h1>It works!</h1>", "hosting-default"),
         ("<title>IIS7</title><a href='http://go.microsoft.example/'><img src=welcome.png></a>", "hosting-default"),
-        ("<title>bakery.example</title><h1>bakery.example</h1><p>Questo dominio è stato registrato", "registrar-default"),
+        (
+            "<title>bakery.example</title><h1>bakery.example</h1><p>Questo dominio è stato registrato",
+            "registrar-default",
+        ),
         ("<title>My site</title><h1>Welcome</h1><p>No front page content has been created yet.", "cms-default"),
         ("<title>Anna</title><h1>Sitio en construcción</h1>", "coming-soon"),
         ("<title>Account Suspended</title><h1>This account has been suspended.</h1>", "suspended"),
-        ("<title>bakery.example</title><h1>bakery.example</h1><p>This domain is for sale! <a href=/offer>Offer</a>", "for-sale"),
+        (
+            "<title>bakery.example</title><h1>bakery.example</h1><p>This domain is for sale! <a href=/offer>Offer</a>",
+            "for-sale",
+        ),
         ("<title>bakery.example</title><p>Домен bakery.example продаётся", "for-sale"),
         ("<title>【bakery.example】域名出售</title><p>域名出售中", "for-sale"),
         ("<title>bakery.example</title><p>bakery.example is parked free, courtesy of a registrar", "parked-ads"),

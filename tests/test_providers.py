@@ -5,12 +5,13 @@ import pyarrow as pa
 import pytest
 
 from samehand.base.errors import SettingsError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.html import parse_pages
 from samehand.methods.home_pages import INDEX, INSIDE, ROOT, home_page, home_pages, path_kind
-from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.clusters import Rules
+from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.providers import judge, share_bounds
 from samehand.methods.sites.tags import tag_sequences
 from samehand.methods.sites.verdicts import (
@@ -167,7 +168,11 @@ def test_a_lone_page_is_known_by_a_cluster_elsewhere() -> None:
 def shell(seed: int, title: str, *providers: str) -> Site:
     name = f"shell{seed}.example"
     head = f"<title>{title.format(name)}</title>" if title else ""
-    return name, providers, f"<html><head>{head}</head><body><div id=x></div><script src=/{seed}.js></script></body></html>"
+    return (
+        name,
+        providers,
+        f"<html><head>{head}</head><body><div id=x></div><script src=/{seed}.js></script></body></html>",
+    )
 
 
 def test_sites_that_look_the_same_are_not_accused_without_purpose() -> None:
@@ -225,7 +230,11 @@ def test_pages_that_show_no_site_condemn_nobody() -> None:
     sites: list[Site] = [(f"empty{n}.example", ("host.test",), pages[n % 3]) for n in range(30)]
     found = judged([*sites, *(parked(n, "host.test") for n in range(4))])
     rows = [row for row in found.sites.to_pylist() if row["site"].startswith("empty")]
-    assert {(row["kind"], row["site_cluster_id"]) for row in rows} == {("empty", None), (HOSTING, None), ("error", None)}
+    assert {(row["kind"], row["site_cluster_id"]) for row in rows} == {
+        ("empty", None),
+        (HOSTING, None),
+        ("error", None),
+    }
     row = provider(found, "host.test")
     assert (row["verdict"], row["voices"], row["parked_sites"]) == (OK, 14, 4)
     assert row["reason"] == "4 of 14 sites are parked"

@@ -13,7 +13,7 @@ import pytest
 import samehand
 from conftest import Ended
 from crawls import small_crawl, write_warc
-from samehand.exports.report.layout import tree_layout
+from samehand.answers.report.layout import tree_layout
 
 LARGEST = 300_000
 HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\u202e</pre></style>"
@@ -33,7 +33,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def report(demo_run: samehand.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from samehand.exports.report.page import write_report
+    from samehand.answers.report.page import write_report
 
     out = tmp_path_factory.mktemp("report") / "report.html"
     write_report(demo_run, out)
@@ -66,7 +66,7 @@ def test_clusters_have_verdicts_and_marked_pages(report: Path, demo_run: samehan
 
 
 def test_the_same_run_gives_the_same_file(report: Path, demo_run: samehand.Run, tmp_path: Path) -> None:
-    from samehand.exports.report.page import write_report
+    from samehand.answers.report.page import write_report
 
     write_report(demo_run, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == report.read_bytes()
@@ -74,7 +74,7 @@ def test_the_same_run_gives_the_same_file(report: Path, demo_run: samehand.Run, 
 
 @pytest.mark.parametrize("interactive", [False, True])
 def test_hostile_pages_stay_text(tmp_path: Path, interactive: bool) -> None:
-    from samehand.exports.report.page import report_html
+    from samehand.answers.report.page import report_html
 
     pages = {f"http://s{n}.example/?{HOSTILE}": page for n, page in enumerate(small_crawl().values())}
     hostile = {url: page.replace(b"<body", HOSTILE.encode() + b"<body", 1) for url, page in pages.items()}
@@ -89,7 +89,7 @@ def test_hostile_pages_stay_text(tmp_path: Path, interactive: bool) -> None:
 
 
 def test_a_run_without_clusters_has_a_report(tmp_path: Path) -> None:
-    from samehand.exports.report.page import report_html
+    from samehand.answers.report.page import report_html
 
     file = write_warc(tmp_path / "c.warc", {"http://a.example/": b"<html><body><p>One page.</p></body></html>"})
     text = report_html(samehand.scan(file, tmp_path / "run", signals="style", workers=1))

@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
-from samehand.answers.opened import OpenedRun
+from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
+from samehand.answers.phrases import TextGroups
 from samehand.answers.result import Result
+from samehand.answers.run_verdicts import RunVerdicts
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
 from samehand.store.folder import DAMAGED
@@ -20,6 +22,7 @@ from samehand.store.tables import (
     PROVIDERS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
+    REPLICA_SHARES,
     SITE_CLUSTERS,
     SITES,
     STYLE_CLUSTERS,
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from samehand.answers.explain import Explanation
     from samehand.answers.likeness import Likeness
     from samehand.answers.sites import SiteAnswers
-    from samehand.answers.verdicts import Verdict
     from samehand.methods.style.answers import WeakestLink
 
 
@@ -42,13 +44,14 @@ _SITE_COLUMNS = ("site", "provider", "sites", "kind", "verdict", "probability", 
 _ACTION_COLUMNS = ("action", "kind", "probability")
 
 
-class Run(OpenedRun):
+class Run(RunExports, RunVerdicts, TextGroups):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
     A host or a site stands for its page with the shortest URL. Wrong arguments raise UsageError. A run that is
-    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language` and `sites`
-    are computed first where the run lacks them; `compute` does that with the workers, engine and settings you choose.
+    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language`, `phrases`
+    and `sites` are computed first where the run lacks them; `compute` does that with the workers, engine and settings
+    you choose.
 
     Attributes:
         settings: The `Settings` that the run was made with.
@@ -127,13 +130,6 @@ class Run(OpenedRun):
         rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
         return self._pages.listed(rows, found.column("similarity").to_numpy())
 
-    def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
-        """The stable id of a cluster or group by its number, which is its place in the table."""
-        if not 1 <= number_of(number, f"The number of a {what}") <= table.num_rows:
-            known = f"the numbers are 1 to {table.num_rows:,}" if table.num_rows else f"the run has no {what}"
-            raise UsageError(f"There is no {what} {number} in {self.path}: {known}.")
-        return int(table.column(id_column)[number_of(number, what) - 1].as_py())
-
     def growth(self) -> Result:
         """The clusters that the last `samehand.add` changed.
 
@@ -200,19 +196,23 @@ class Run(OpenedRun):
         (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
-    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None, tiny: bool = False) -> Result:
         """From known bad pages to the pages of the same hand.
 
         Args:
             seeds: URLs, hosts or sites of the run.
             cut: Another threshold than that of the run.
+            tiny: Whether to follow pages of a few tags too, which strangers write alike.
 
         Returns:
             One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
             `path` from a seed to it and the `weakest` similarity on that path.
         """
+        from samehand.answers.spreading import spread
+
         self._require("style")
-        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
+        found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
+        return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.
@@ -283,6 +283,15 @@ class Run(OpenedRun):
             raise RunError(f"{self.path / REPLICA_MEMBERS.path} lacks the members of group {number}. {DAMAGED}")
         return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
 
+    def shared_texts(self) -> Result:
+        """The documents that share text with another one and are not in its group of near replicas.
+
+        Returns:
+            One row per document: what it shares most text with, and how much.
+        """
+        self._ensure("replica")
+        return Result(self.folder.read(REPLICA_SHARES))
+
     def language(self, by: str = "page") -> Result:
         """How the text of the pages reads to the language model, likeliest fakes first.
 
@@ -336,47 +345,6 @@ class Run(OpenedRun):
         tables = [of_kind(self.folder.read(SITES), kind), *map(self.folder.read, (SITE_CLUSTERS, PROVIDERS))]
         sites, clusters, providers = (Result(table, shown_first=_SITE_COLUMNS) for table in tables)
         return SiteAnswers(sites, clusters, providers, self.counts("sites"))
-
-    def verdicts(self, unit: str = "sites", *, policy: str | None = None, kind: str | None = None) -> Result:
-        """What to do with each site, page, cluster or provider: keep, review, drop or block.
-
-        Args:
-            unit: "sites", "pages", "clusters" or "providers".
-            policy: Another policy than that of the run: "crawl", "corpus", "block", or the path of a TOML file.
-            kind: Only verdicts of this kind, such as "parked-ads".
-
-        Returns:
-            One row per unit, likeliest unwanted first; clusters by their number.
-
-        Example:
-            >>> run.verdicts("pages", policy="corpus").filter(action="drop").columns[:3]
-            ['url', 'doc_id', 'page_id']
-        """
-        from samehand.answers.verdicts import verdict_rows
-
-        self._require("verdicts")
-        return verdict_rows(self.folder, unit, policy, kind)
-
-    def verdict(self, name: str | int) -> "Verdict":
-        """The verdict on one unit, with the sum of evidence behind it.
-
-        Args:
-            name: A URL, a site, a provider, or the number of a cluster.
-
-        Returns:
-            Kind, probability and action, and what each piece of evidence adds.
-
-        Raises:
-            UsageError: The run has no such unit.
-        """
-        from samehand.answers.verdicts import verdict_of
-
-        self._require("verdicts")
-        wanted = name if isinstance(name, int) and not isinstance(name, bool) else texts_of(name, "name")[0]
-        found = verdict_of(self.folder, wanted)
-        if found is None:
-            raise UsageError(f"{told(name)} is no page, site, provider or cluster of {self.path}.")
-        return found
 
     def sql(self, query: str) -> Result:
         """The answer of a query in SQL, by DuckDB. It sees the tables of the run, and no file or variable.

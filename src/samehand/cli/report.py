@@ -26,7 +26,7 @@ def report(run: str, out: Path, interactive: bool) -> None:
 
     The file opens from disk, without network and without scripts.
     """
-    from samehand.exports.report.page import write_report
+    from samehand.answers.report.page import write_report
 
     size = write_report(samehand.open_run(run), out, interactive=interactive)
     say(f"{out} has {size / 1000:,.0f} kB. Open it in a browser.")

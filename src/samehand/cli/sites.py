@@ -1,6 +1,5 @@
 """The commands of sites: their kinds and their providers, and the tags of two pages compared."""
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,18 +9,18 @@ import click
 
 import samehand
 from samehand.base.errors import InputError
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.presets import PRESETS
+from samehand.base.settings import Settings, fields_of
 from samehand.base.wording import count, listed
 from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
 from samehand.cli.options import (
     RECORDS,
-    TABLES,
     engine_options,
     format_option,
     run_argument,
     setting_options,
     settings_from,
-    top_option,
+    table_options,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ CLUSTER_COLUMNS = {
     "score": "score",
     "centre_url": "centre",
 }
-BLOCK_LISTS = ("rpz", "domains")
 DNS_LINE_SECONDS = 10.0
 
 
@@ -78,15 +76,7 @@ DNS_LINE_SECONDS = 10.0
 @click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites, instead of the sites.")
 @click.option("--providers", "view", flag_value="providers", help="The providers of name servers.")
 @click.option("--preset", type=click.Choice(tuple(PRESETS)), help="paper judges as published: by structure alone.")
-@format_option(
-    (*TABLES, *BLOCK_LISTS),
-    " rpz is a response policy zone, domains lists the accused sites.",
-)
-@top_option
-@click.option("--serial", type=int, default=1, show_default=True, help="Serial of the zone: raise it with each change.")
-@click.option("--whole", is_flag=True, help="In the zone: all name servers of a provider, those never seen included.")
-@click.option("--block-sites", is_flag=True, help="In the zone: parked sites of other providers, too.")
-@click.option("--allow", type=click.Path(), default=None, help="File of domains never to be blocked, one a line.")
+@table_options
 @engine_options
 @setting_options("sites", "providers")
 @click.pass_context
@@ -101,7 +91,6 @@ def sites(
     """
     from samehand.answers.sites import judge
 
-    allowed = _names_in(options["allow"])
     opened = samehand.open_run(run)
     wanted = settings_from(options, stored=_preset(opened.settings, options["preset"]))
     changes = {name: value for name, value in wanted.as_dict().items() if value != getattr(opened.settings, name)}
@@ -117,10 +106,7 @@ def sites(
             on_dns_progress=_DnsLines(),
         )
     found = opened.sites(kind=options["kinds"] or None)
-    if options["form"] in BLOCK_LISTS:
-        _print_list(opened, allowed, options)
-    else:
-        _print_view(found, options["view"] or "sites", options["form"], options["top"])
+    _print_view(found, options["view"] or "sites", options["form"], options["top"])
     say_status(opened, "sites")
     for line in _closing_lines(found, servers, opened):
         say(line)
@@ -144,39 +130,6 @@ class _DnsLines:
         if progress.done == progress.total or time.monotonic() - self._last >= DNS_LINE_SECONDS:
             self._last = time.monotonic()
             say(f"DNS: {progress.done:,} of {progress.total:,} domains, {progress.queries:,} queries.")
-
-
-def _names_in(path: str | None) -> list[str]:
-    if path is None:
-        return []
-    try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}). Check the path of --allow.") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def _print_list(run: "samehand.Run", allowed: list[str], options: dict[str, Any]) -> None:
-    from samehand.exports.blocklists import LET_THROUGH, to_domains, to_rpz
-    from samehand.methods.sites.judge import stored_verdicts
-
-    verdicts = stored_verdicts(run.folder)
-    if options["form"] == "rpz":
-        made = to_rpz(
-            verdicts,
-            serial=options["serial"],
-            whole=options["whole"],
-            block_sites=options["block_sites"],
-            allow=allowed,
-        )
-    else:
-        made = to_domains(verdicts, allow=allowed)
-    sys.stdout.write(made.text)
-    entries = [count(number, kind.replace("_", " ")) for kind, number in made.written.items() if kind != LET_THROUGH]
-    passed = f"; {made.written[LET_THROUGH]:,} let through" if LET_THROUGH in made.written else ""
-    say(f"Written: {', '.join(entries) or 'nothing'}{passed}.")
-    if made.left_out:
-        say(f"Left out: {listed(made.left_out)}.")
 
 
 def _print_view(found: "SiteAnswers", view: str, form: str, top: int | None) -> None:

@@ -56,6 +56,34 @@ def site_words(
 
 
 @nb.njit(cache=True, nogil=True)
+def call_it_domain(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    names: NDArray[np.uint8],
+    name_starts: NDArray[np.int64],
+    name_offsets: NDArray[np.int64],
+    word: NDArray[np.uint8],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The texts with `word` in place of the domain of the site, so that one phrase fits the offers of all domains."""
+    room = data.size + (data.size // 2 + 1) * word.size
+    written, starts, length = np.empty(room, np.uint8), np.zeros(offsets.size, np.int64), 0
+    for text in range(offsets.size - 1):
+        position, end = offsets[text], offsets[text + 1]
+        while position < end:
+            name = _name_at(data, position, end, data[position], text, names, name_starts, name_offsets)
+            if 0 <= name < name_offsets[2 * text + 1]:
+                written[length : length + word.size] = word
+                length += word.size
+                position += name_starts[name + 1] - name_starts[name]
+            else:
+                written[length] = data[position]
+                length += 1
+                position += 1
+        starts[text + 1] = length
+    return written[:length], starts
+
+
+@nb.njit(cache=True, nogil=True)
 def _read_text(
     data: NDArray[np.uint8],
     start: int,

@@ -24,7 +24,7 @@ from samehand.methods.sites.centres import CLUSTERS_PER_PROVIDER, Calls, cluster
 from samehand.methods.sites.evidence import ENOUGH_PROSE, Evidence, cluster_evidence
 from samehand.methods.sites.features import Features
 from samehand.methods.sites.kinds import BARE
-from samehand.methods.sites.purpose import FEED, KEYWORDS, NAME_TITLE, OFFER, STRONG, has_purpose
+from samehand.methods.sites.purpose import FEED, KEYWORDS, OFFER, STRONG, has_purpose
 from samehand.methods.sites.tags import TagSequences, distances_to
 from samehand.methods.sites.verdicts import FOR_SALE, PARKED_ADS, PARKED_KINDS
 
@@ -77,6 +77,7 @@ class Cluster:
     kind: str
     reason: str
     is_same: bool
+    shows_purpose: NDArray[np.bool_]
 
     @property
     def mean(self) -> float:
@@ -140,11 +141,11 @@ def _judge_cluster(
     evidence = cluster_evidence(features, rows)
     mean, limit = float(distances.mean()), rules.max_mean_distance
     score = evidence.score(mean, limit)
+    shown = _shows_purpose(features, rows)
     if rules.evidence or rows.size < rules.min_cluster:
         reason = _not_same(rows.size, mean, evidence, score, rules)
         is_same = not reason
-        purpose = _purpose_share(features, rows)
-        if is_same and purpose < PURPOSE_SHARE:
+        if is_same and shown.mean() < PURPOSE_SHARE:
             reason = f"{rows.size} sites with nearly the same page structure show no purpose but their own"
         kind = "" if reason else _accused_kind(features, rows)
         reason = reason or f"{rows.size} sites with nearly the same page structure: {evidence.findings(in_common=True)}"
@@ -152,15 +153,15 @@ def _judge_cluster(
         kind, is_same = PARKED_ADS if mean < limit else "", False
         compared = "below" if kind else "not below"
         reason = f"{rows.size} sites at a mean distance of {mean:.2f} from the centre, {compared} {limit}"
-    return Cluster(rows, distances, centre, evidence, score, kind, reason, is_same)
+    return Cluster(rows, distances, centre, evidence, score, kind, reason, is_same, shown)
 
 
-def _purpose_share(features: Features, rows: NDArray[np.int64]) -> float:
-    """Share of sites with a purpose. For a bare page, which has no words, its own name as title is one, too."""
+def _shows_purpose(features: Features, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which sites show a purpose. For a bare page, which has no words, it is enough to show its own name."""
     bits = features.purposes[rows]
-    bare = np.array([features.rules[row] in BARE for row in rows.tolist()])
-    shown = np.where(bare, (bits & (STRONG | NAME_TITLE)) > 0, has_purpose(bits))
-    return float(shown.mean())
+    bare = np.array([features.rules[row] in BARE for row in rows.tolist()], np.bool_)
+    shown: NDArray[np.bool_] = np.where(bare, ((bits & STRONG) > 0) | features.own_names[rows], has_purpose(bits))
+    return shown
 
 
 def _accused_kind(features: Features, rows: NDArray[np.int64]) -> str:
@@ -188,8 +189,8 @@ def _not_same(sites: int, mean_distance: float, evidence: Evidence, score: float
     return ""
 
 
-def _memberships(cluster: Cluster, rules: Rules) -> Iterator[tuple[int, Membership]]:
-    """The kind of the cluster for each site, except for a site that has something to say."""
+def _memberships(cluster: Cluster, rules: Rules, *, by_provider: bool = False) -> Iterator[tuple[int, Membership]]:
+    """The kind of the cluster for each site, except for a site that has something to say or shows no purpose."""
     pages = cluster.evidence.pages
     for place, row in enumerate(cluster.rows.tolist()):
         found = Membership(cluster.kind, cluster.reason, int(cluster.rows[0]), float(cluster.distances[place]))
@@ -197,17 +198,21 @@ def _memberships(cluster: Cluster, rules: Rules) -> Iterator[tuple[int, Membersh
         if rules.evidence and found.kind and own_prose:
             reason = f"the page has a title and {pages.prose[place]:.0f} words of prose of its own"
             found = found._replace(kind="", reason=f"{reason}, unlike {cluster.rows.size - 1} sites that look like it")
+        elif rules.evidence and found.kind and not (cluster.shows_purpose[place] or by_provider):
+            reason = f"the page shows no purpose, unlike most of {cluster.rows.size} sites that look like it"
+            found = found._replace(kind="", reason=reason)
         yield row, found
 
 
 def accuse_by_provider(group: JudgedGroup, reason: str, rules: Rules) -> None:
-    """Clusters that lack nothing but purpose get it from their provider, most of whose other sites are parked."""
+    """Sites that lack nothing but purpose get it from their provider, most of whose other sites are parked."""
     for place, cluster in enumerate(group.clusters):
-        if cluster.is_same and not cluster.kind:
+        if cluster.is_same:
             same = cluster.evidence.findings(in_common=True)
             said = f"{cluster.rows.size} sites with nearly the same page structure: {same}; {reason}"
-            group.clusters[place] = dataclasses.replace(cluster, kind=PARKED_ADS, reason=said)
-            group.members.update(_memberships(group.clusters[place], rules))
+            if not cluster.kind:
+                group.clusters[place] = dataclasses.replace(cluster, kind=PARKED_ADS, reason=said)
+            group.members.update(_memberships(group.clusters[place], rules, by_provider=True))
 
 
 def spread(judged: Iterable[JudgedGroup], sequences: TagSequences, features: Features, rules: Rules) -> None:

@@ -72,7 +72,9 @@ def page_features(
         "rule": [RULES[rule].name if rule >= 0 else "" for rule in rules.tolist()],
         "wording": list(_wording(signs, rules)),
     }
-    return pa.record_batch([_column(columns[field.name], field.type) for field in FEATURE_SCHEMA], schema=FEATURE_SCHEMA)
+    return pa.record_batch(
+        [_column(columns[field.name], field.type) for field in FEATURE_SCHEMA], schema=FEATURE_SCHEMA
+    )
 
 
 def _column(values: Any, kind: pa.DataType) -> pa.Array:

@@ -38,7 +38,8 @@ def judge_sites(folder: RunFolder, settings: Settings, *, threads: int) -> dict[
         features,
         rules_from(settings),
         nameservers=servers.servers_of_providers(),
-        style_clusters=_style_clusters(folder, page_ids),
+        style_clusters=_styles(folder, page_ids, "style_cluster_id"),
+        style_families=_styles(folder, page_ids, "style_family_id"),
         threads=threads,
     )
     for table, rows in zip((SITES, SITE_CLUSTERS, PROVIDERS), _sorted(verdicts), strict=True):
@@ -76,12 +77,12 @@ def _rows_of(folder: RunFolder, page_ids: NDArray[np.int64]) -> pa.Table:
     return pa.Table.from_batches(chosen) if chosen else empty
 
 
-def _style_clusters(folder: RunFolder, page_ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The style cluster of each page, -1 for none; None if the run has no style clusters."""
+def _styles(folder: RunFolder, page_ids: NDArray[np.int64], column: str) -> NDArray[np.int64] | None:
+    """The style cluster or family of each page, -1 for none; None if the run has none."""
     if folder.done.get("style") is None:
         return None
-    members = folder.read(STYLE_MEMBERS, ["page_id", "style_cluster_id"]).sort_by("page_id")
-    ids, clusters = (members.column(name).to_numpy() for name in ("page_id", "style_cluster_id"))
+    members = folder.read(STYLE_MEMBERS, ["page_id", column]).sort_by("page_id")
+    ids, clusters = (members.column(name).to_numpy() for name in ("page_id", column))
     if not ids.size:
         return np.full(page_ids.size, -1, np.int64)
     places = np.minimum(np.searchsorted(ids, page_ids), ids.size - 1)

@@ -39,7 +39,7 @@ _SHOWN = {
     EMPTY: (),
     SHELL: ("source-app",),
     LOGIN: ("login", "source-password"),
-    HOSTING: ("hosting", "hosting-weak", "source-default"),
+    HOSTING: ("hosting", "hosting-weak", "server", "source-default"),
     REGISTRAR: ("registrar", "registrar-weak", "source-feed", "source-parking-host"),
     CMS: ("cms", "cms-weak"),
     SOON: ("soon", "soon-weak"),
@@ -212,6 +212,17 @@ RULES: tuple[Rule, ...] = (
         HOSTING,
         "wording of a default page",
         lambda s: ((s.said("hosting") > 1) & _thin(s, 300, 250, 8)) | ((s.said("hosting") > 0) & _thin(s, 80, 80, 4)),
+    ),
+    Rule(
+        HOSTING,
+        "speaks of its server alone",
+        lambda s: (
+            ((s.said("hosting") > 0) & (s.said("server") > 3) | (s.said("server") > 6))
+            & _thin(s, 600, 600, 6)
+            & (s.foreign_links < 16)
+            & (s.tags["img"] < 6)
+            & (s.shows("source-password") == 0)
+        ),
     ),
     Rule(ERROR, "error wording", _error),
     Rule(ERROR, "error status", lambda s: s.status >= 400),

@@ -1,4 +1,4 @@
-"""The sites method: kinds of sites by their home pages, and the providers of their name servers, as a method of a run."""
+"""The sites method: kinds of sites by their home pages, and the providers behind them, as a method of a run."""
 
 import dataclasses
 from typing import ClassVar

@@ -49,11 +49,12 @@ def judge(
     *,
     nameservers: Mapping[str, Sequence[str]] | None = None,
     style_clusters: NDArray[np.int64] | None = None,
+    style_families: NDArray[np.int64] | None = None,
     threads: int | None = None,
 ) -> Verdicts:
     """Judges sites (site, page_id, url, providers: a list of names), their clusters and their providers.
 
-    Row i of `sequences`, of `features` and of `style_clusters` (negative: in none) is that of site i.
+    Row i of `sequences`, of `features` and of style clusters and families (negative: in none) is that of site i.
     """
     rules = rules or Rules()
     rows_of = _by_provider(sites)
@@ -63,7 +64,9 @@ def judge(
         for name, rows in groups.items()
     }
     styles = np.full(sites.num_rows, -1, np.int64) if style_clusters is None else style_clusters
-    owners = find_owners(features, sites.column("site").to_pylist(), styles) if rules.evidence else Owners.none()
+    families = styles if style_families is None else style_families
+    names = sites.column("site").to_pylist()
+    owners = find_owners(features, names, styles, families) if rules.evidence else Owners.none()
     if rules.evidence:
         spread(judged.values(), sequences, features, rules)
         _ask_providers(judged, rows_of, features, owners, rules)
@@ -140,7 +143,7 @@ def share_bounds(count: int, total: int) -> tuple[float, float]:
     share, square = count / total, _Z * _Z / total
     middle = share + square / 2
     wide = _Z * math.sqrt(share * (1 - share) / total + square / (4 * total))
-    return (middle - wide) / (1 + square), (middle + wide) / (1 + square)
+    return max(0.0, (middle - wide) / (1 + square)), min(1.0, (middle + wide) / (1 + square))
 
 
 def _site_row(

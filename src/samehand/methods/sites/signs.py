@@ -16,7 +16,7 @@ from samehand.kernels.html import site_links as link_columns
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.html.site_links import SiteLinks, site_links
 from samehand.kernels.text import site_words as word_columns
-from samehand.kernels.text.site_words import SiteWords, site_words
+from samehand.kernels.text.site_words import SiteWords, call_it_domain, site_words
 from samehand.methods.sites.leads import NO_LEAD, Lead, find_lead, tells_own_name
 from samehand.methods.sites.phrases import Found, Phrases, fold, folded, source_signs, wording
 
@@ -42,6 +42,9 @@ _COUNTED = (
     "object",
     "embed",
 )
+
+
+_DOMAIN = np.frombuffer(b"domain", np.uint8)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -178,7 +181,9 @@ def page_signs(
     domain_data, domain_offsets = end_to_end([name.encode() for name in own])
     text, text_offsets = folded(found.text, found.text_offsets, MAX_TEXT_BYTES)
     title, title_offsets = folded(found.titles, found.title_offsets, MAX_TITLE_BYTES)
-    text_words = site_words(text, text_offsets, *names)
+    text_words, title_words = site_words(text, text_offsets, *names), site_words(title, title_offsets, *names)
+    text, text_offsets = call_it_domain(text, text_offsets, *names, _DOMAIN)
+    title, title_offsets = call_it_domain(title, title_offsets, *names, _DOMAIN)
     leads, told = _leads(data, offsets, [name.encode() for name in own], text_words.counts[:, word_columns.WORDS])
     return Signs(
         domains=own,
@@ -187,7 +192,7 @@ def page_signs(
         text_bytes=np.diff(text_offsets),
         title_bytes=np.diff(title_offsets),
         text_words=text_words,
-        title_words=site_words(title, title_offsets, *names),
+        title_words=title_words,
         site_links=site_links(
             data,
             offsets[:-1],

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from samehand import __version__
+from samehand.answers.report import charts
+from samehand.answers.report.evidence import Pair, pair_of
+from samehand.answers.report.figures import Figure, figures
 from samehand.answers.run import Run
 from samehand.answers.verdicts import Verdict
 from samehand.base.errors import SamehandError
 from samehand.base.files import write_whole
 from samehand.base.neutral import neutral
 from samehand.base.wording import count
-from samehand.exports.report import charts
-from samehand.exports.report.evidence import Pair, pair_of
-from samehand.exports.report.figures import Figure, figures
 
 TOP_CLUSTERS = 10
 _PAIRS = 5

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from samehand.answers.report import charts
+from samehand.answers.report.layout import tree_layout
 from samehand.answers.run import Run
 from samehand.base.errors import InputError
 from samehand.base.wording import count
-from samehand.exports.report import charts
-from samehand.exports.report.layout import tree_layout
 from samehand.store.tables import LANGUAGE_PAGES, SITES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
 _BINS = 40
