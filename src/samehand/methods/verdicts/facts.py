@@ -19,6 +19,8 @@ from samehand.store.tables import (
     CLASSES,
     LANGUAGE_PAGES,
     PAGES,
+    PHRASES_GROUPS,
+    PHRASES_MEMBERS,
     REPLICA_MEMBERS,
     SITE_PAGES,
     STYLE_CLUSTERS,
@@ -27,6 +29,8 @@ from samehand.store.tables import (
 
 NONE = -1
 """No site, cluster or group."""
+ALTERNATIVES = "alternatives"
+"""The kind of text groups whose phrases go on in several ways: spun text, or that of a grammar."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class PageFacts:
     prose: NDArray[np.int32]
     is_fake: NDArray[np.bool_]
     is_natural: NDArray[np.bool_]
+    has_phrases: NDArray[np.bool_]
+    """Whether the text is made of phrases with alternatives that pages of other sites have too."""
     cluster: NDArray[np.int32]
     """Row of the style cluster in STYLE_CLUSTERS."""
     survivor: NDArray[np.int64]
@@ -79,6 +85,7 @@ def page_facts(folder: RunFolder) -> PageFacts:
         prose=prose,
         is_fake=is_fake,
         is_natural=is_natural,
+        has_phrases=_phrases(folder),
         cluster=_clusters(folder),
         survivor=survivor,
         replica_sites=replica_sites,
@@ -135,6 +142,17 @@ def _texts(folder: RunFolder) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
             for found, verdict in ((fake, "fake"), (natural, "natural")):
                 found[rows] = pc.equal(batch.column("verdict"), verdict).to_numpy(zero_copy_only=False)
     return fake, natural
+
+
+def _phrases(folder: RunFolder) -> NDArray[np.bool_]:
+    found = np.zeros(len(folder.page_ids), np.bool_)
+    if folder.done.get("phrases") is not None:
+        groups = folder.read(PHRASES_GROUPS, ["text_group_id", "group_kind"])
+        made = groups.filter(pc.equal(groups.column("group_kind"), ALTERNATIVES)).column("text_group_id")
+        members = folder.read(PHRASES_MEMBERS, ["page_id", "text_group_id"])
+        inside = members.filter(pc.is_in(members.column("text_group_id"), made.combine_chunks()))
+        found[folder.page_ids.rows(inside.column("page_id").to_numpy())] = True
+    return found
 
 
 def _clusters(folder: RunFolder) -> NDArray[np.int32]:

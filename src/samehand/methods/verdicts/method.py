@@ -22,14 +22,14 @@ class VerdictsMethod(Method):
     about = "what to do with each page, site, cluster and provider, from the evidence of all methods"
     command = "verdicts"
     tables = (VERDICT_PAGES, VERDICT_SITES, VERDICT_CLUSTERS, VERDICT_PROVIDERS)
-    uses = ("style", "replica", "classes", "language", "sites")
+    uses = ("style", "replica", "classes", "language", "phrases", "sites")
     profiles = ("web", "mail")
     changeable = ("verdicts",)
     counted: ClassVar = {name: {str: int} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")}
 
     def follows_from(self, names: Collection[str]) -> bool:
         """Style alone says who made a page, and nothing against it."""
-        return bool({"replica", "language", "sites"} & set(names))
+        return bool({"replica", "language", "phrases", "sites"} & set(names))
 
     def group_source(self, folder: RunFolder, settings: Settings) -> str:
         """The policy, the weights, and the labels by hand."""

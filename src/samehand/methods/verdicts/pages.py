@@ -71,6 +71,7 @@ class PageJudge:
         add_shown(found, shown, is_own=~facts.is_fake[rows] & (facts.replica_sites[rows] < 2))
         found.add("FAKE_TEXT", facts.is_fake[rows])
         found.add("NATURAL_TEXT", facts.is_natural[rows])
+        found.add("SHARED_PHRASES", facts.has_phrases[rows])
         found.add("LINK_FARM", self._in(self.is_farm, rows))
         found.add("REPLICA", facts.is_replica(rows))
         site = facts.site[rows]

@@ -87,6 +87,8 @@ def site_evidence(
     fake = facts.per_site(facts.is_fake) / np.maximum(1, judged)
     found.add("FAKE_TEXT", (judged > 0) & (fake >= MOST_OF), fake)
     found.add("NATURAL_TEXT", (judged > 0) & (fake < MOST_OF), 1 - fake)
+    spun = facts.per_site(facts.has_phrases) / pages
+    found.add("SHARED_PHRASES", spun >= MOST_OF, spun)
     copied = facts.per_site(facts.replica_sites > 1) / pages
     add_shown(found, sites.shown, is_own=(fake < MOST_OF) & (copied < MOST_OF))
     found.add("COPIED_TEXT", copied >= MOST_OF, copied)
