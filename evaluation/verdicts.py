@@ -29,10 +29,9 @@ from samehand.methods.verdicts.evidence import BLOCKABLE, UNWANTED_KINDS
 from samehand.methods.verdicts.facts import cluster_classes, page_facts
 from samehand.methods.verdicts.fitting import calibrate, fit_ridge, hand_weights, wilson
 from samehand.methods.verdicts.groups import cluster_sites
-from samehand.methods.verdicts.judge import PURPOSE, may_block
 from samehand.methods.verdicts.model import SHIPPED_WEIGHTS, Calibration, Weights, read_weights
 from samehand.methods.verdicts.policy import read_policy
-from samehand.methods.verdicts.scoring import Evidence, design_matrix, score
+from samehand.methods.verdicts.scoring import PURPOSE, Evidence, design_matrix, may_block, score
 from samehand.methods.verdicts.sites import SiteFacts, site_evidence, site_facts
 
 FOLDS = 10
@@ -164,7 +163,7 @@ def _held_out(
         scored = score(evidence, fitted)
         odds[test] = scored.log_odds[labelled.rows[test]]
         probability[test] = scored.probability[labelled.rows[test]]
-        blocks[test] = may_block(scored, fitted)[labelled.rows[test]]
+        blocks[test] = may_block(pa.chunked_array([scored.items]))[labelled.rows[test]]
     return HeldOut(odds, probability, blocks)
 
 

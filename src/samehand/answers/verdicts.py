@@ -12,9 +12,9 @@ from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.setting import nearest
-from samehand.methods.verdicts.judge import PURPOSE
 from samehand.methods.verdicts.model import Weights, read_weights
 from samehand.methods.verdicts.policy import read_policy
+from samehand.methods.verdicts.scoring import may_block
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
 from samehand.store.tables import VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
@@ -50,25 +50,11 @@ def _actions(table: pa.Table, unit: str, policy: str) -> pa.ChunkedArray:
     if unit == "pages":
         return pa.chunked_array([rules.page_actions(kinds, probability)])
     guarded = _has_items(table.column("guard")) if "guard" in table.column_names else np.zeros(len(table), np.bool_)
-    return pa.chunked_array([rules.site_actions(kinds, probability, _may_block(table) & ~guarded)])
+    return pa.chunked_array([rules.site_actions(kinds, probability, may_block(table.column("evidence")) & ~guarded)])
 
 
 def _has_items(lists: pa.ChunkedArray) -> NDArray[np.bool_]:
     return np.asarray(pc.list_value_length(lists).to_numpy() > 0)
-
-
-def _may_block(table: pa.Table) -> NDArray[np.bool_]:
-    """Whether evidence of purpose, and of a second group, speaks against each unit."""
-    lists = table.column("evidence").combine_chunks()
-    parents = pc.list_parent_indices(lists).to_numpy()
-    items = pc.list_flatten(lists)
-    speaks = pc.struct_field(items, "log_odds").to_numpy() > 0
-    groups = np.asarray(pc.struct_field(items, "group").to_pylist(), object)
-    pairs = {(int(row), group) for row, group in zip(parents[speaks], groups[speaks], strict=True)}
-    counts = np.bincount([row for row, _ in pairs], minlength=len(table))[: len(table)]
-    purpose = np.zeros(len(table), np.bool_)
-    purpose[[row for row, group in pairs if group == PURPOSE]] = True
-    return np.asarray(purpose & (counts >= 2))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from samehand.methods.verdicts.model import Weights
 from samehand.methods.verdicts.pages import PageJudge, write_pages
 from samehand.methods.verdicts.policy import Policy
 from samehand.methods.verdicts.rows import Labels, verdict_columns
-from samehand.methods.verdicts.scoring import Evidence, Scored, score
+from samehand.methods.verdicts.scoring import Evidence, Scored, may_block, score
 from samehand.methods.verdicts.sites import MOST_OF, SiteFacts, site_evidence, site_facts
 from samehand.store.folder import RunFolder
 from samehand.store.tables import (
@@ -27,8 +27,6 @@ from samehand.store.tables import (
     VERDICT_SITES,
 )
 
-PURPOSE = "purpose"
-"""The group without which nothing is blocked."""
 _OF_CLASS = {MIRROR: MIRROR, LINK_FARM: FARM, "copy": "replica", "": TEMPLATE}
 
 
@@ -53,12 +51,6 @@ def _counted(table: pa.Table, column: str) -> dict[str, int]:
     return dict(sorted(Counter(table.column(column).to_pylist()).items()))
 
 
-def may_block(scored: Scored, weights: Weights) -> NDArray[np.bool_]:
-    """Whether units show evidence of purpose, and evidence of a second group."""
-    speaks = scored.group_sums > 0
-    return np.asarray(speaks[:, weights.group_names.index(PURPOSE)] & (speaks.sum(axis=1) >= 2))
-
-
 def _labels(folder: RunFolder, facts: PageFacts) -> Labels:
     """Labels by hand of sites, those that follow from them included."""
     found = np.full(facts.sites, "", object)
@@ -78,7 +70,7 @@ def _site_rows(
     weights: Weights,
     policy: Policy,
 ) -> pa.Table:
-    allowed = may_block(scored, weights)
+    allowed = may_block(pa.chunked_array([scored.items]))
     columns = verdict_columns(
         scored,
         pa.array(sites.shown.kind, pa.string()),
@@ -107,7 +99,7 @@ def _group_columns(
     members: Members, sites: SiteFacts, evidence: Evidence, weights: Weights, policy: Policy, kinds: NDArray[np.object_]
 ) -> dict[str, pa.Array]:
     scored = score(mean_evidence(evidence, members), weights)
-    allowed = may_block(scored, weights) & np.isin(kinds, BLOCKABLE)
+    allowed = may_block(pa.chunked_array([scored.items])) & np.isin(kinds, BLOCKABLE)
     nobody = np.full(members.groups, "", object)
     return verdict_columns(
         scored, pa.array(kinds, pa.string()), nobody, lambda kind, p: policy.site_actions(kind, p, allowed)

@@ -4,10 +4,14 @@ import dataclasses
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.methods.verdicts.model import Weights
 from samehand.store.tables.verdicts import EVIDENCE_ITEM
+
+PURPOSE = "purpose"
+"""The group without which nothing is blocked."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,3 +103,19 @@ def _items(evidence: Evidence, weights: Weights, contribution: NDArray[np.float6
     ]
     structs = pa.StructArray.from_arrays(columns, fields=list(EVIDENCE_ITEM))
     return pa.ListArray.from_arrays(pa.array(offsets), structs)
+
+
+def may_block(evidence: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Whether evidence of purpose, and of a second group, speaks against each unit. Nothing is blocked without both."""
+    lists = evidence.combine_chunks()
+    parents = pc.list_parent_indices(lists).to_numpy()
+    items = pc.list_flatten(lists)
+    sums: dict[tuple[int, str], float] = {}
+    groups, added = (pc.struct_field(items, name).to_pylist() for name in ("group", "log_odds"))
+    for row, group, value in zip(parents.tolist(), groups, added, strict=True):
+        sums[row, group] = sums.get((row, group), 0.0) + value
+    speaking = [key for key, total in sums.items() if total > 0]
+    counts = np.bincount(np.array([row for row, _ in speaking], np.int64), minlength=len(lists))
+    has_purpose = np.zeros(len(lists), np.bool_)
+    has_purpose[[row for row, group in speaking if group == PURPOSE]] = True
+    return np.asarray(has_purpose & (counts >= 2))
