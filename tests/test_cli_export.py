@@ -45,6 +45,7 @@ def test_lists_of_parked_sites(demo: DemoFiles, judged: Path, tmp_path: Path, sa
     assert (ended.code, ended.out) == (0, "")
     names = (tmp_path / "list").read_text().split()
     assert ended.err.startswith(f"Written: {len(names)} names; {len(names)} new, 0 gone since the last list.")
+    assert "Guard: shipped list 2" in ended.err
     kinds = kinds_of(demo, "domain")
     assert len(names) > 100
     assert {kinds[name] for name in names} <= {"parked", "farm", "generated"}
@@ -100,6 +101,20 @@ def test_clusters_and_seeds(judged: Path, tmp_path: Path, samehand_command: Comm
     spread = samehand_command("export", judged, "--format", "domains", "--seeds", tmp_path / "seeds").out.split()
     assert set(spread) == {row["name"] for row in rows}
     assert run.export("domains", clusters=[1]).text.split() == spread
+
+
+def test_the_bank_that_was_copied_is_in_the_cluster_and_not_in_the_list(
+    tmp_path: Path, samehand_command: Command
+) -> None:
+    page = "".join(f"<div class={'-' * (n % 5)}x><p title='{'.' * (n % 7)}'>{{}}, !</p></div>" for n in range(35))
+    hosts = ["www.chase.com", "login.weebly.com", "weebly.com", *(f"chase-login-{n}.com" for n in range(30))]
+    rows = [{"url": f"http://{host}/", "html": page.replace("{}", f"word{n}")} for n, host in enumerate(hosts)]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1)
+    assert {"chase.com", "chase-login-7.com"} <= set(run.members(1)["site"])
+    ended = samehand_command("export", run.path, "--format", "domains", "--cluster", 1)
+    assert set(ended.out.split()) == {"login.weebly.com", *hosts[3:]}
+    assert "Left out: 1 guarded, 1 shared host." in ended.err
 
 
 def test_what_cannot_be_exported(style_run: samehand.Run, samehand_command: Command, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ import samehand
 from dns_server import dns_server
 from runs import Judged, judge_run, kinds_of, tables
 from samehand.base.errors import InputError, RunError, UsageError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
 from samehand.methods.page_batch import PageBatch

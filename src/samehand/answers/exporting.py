@@ -64,11 +64,13 @@ class Export:
         data: The list in its format.
         entries: One row per name: unit, kind, probability, evidence, until when it holds, and the page behind it.
         left_out: One row per name that is not in the list, with the reason.
+        guard: The lists of names that stood guard, and their sizes.
     """
 
     data: bytes
     entries: Result
     left_out: Result
+    guard: str
     chosen: Chosen
 
     @property
@@ -86,9 +88,10 @@ def export(run: "Run", form: str, choice: Choice) -> Export:
         raise UsageError(f"There is no format {form!r}{nearest(str(form), FORMATS)}")
     entries = list(with_until(_entries(run, choice), choice.until, choice.days))
     servers = {entry.name for entry in entries if entry.unit == NAME_SERVER}
+    guard = load_guard(choice.guard)
     chosen = choose(
         entries,
-        load_guard(choice.guard),
+        guard,
         reviewed=_names_in(choice.reviewed),
         honest=honest_sites(run.folder) if servers else (),
         served=domains_served_by(run.folder, servers),
@@ -101,6 +104,7 @@ def export(run: "Run", form: str, choice: Choice) -> Export:
         made.encode("utf-8") if isinstance(made, str) else made,
         Result(entry_table(chosen.entries)),
         Result(pa.Table.from_pylist(left_out, _LEFT_OUT)),
+        guard.about(),
         chosen,
     )
 

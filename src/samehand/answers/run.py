@@ -20,6 +20,7 @@ from samehand.store.tables import (
     PROVIDERS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
+    REPLICA_SHARES,
     SITE_CLUSTERS,
     SITES,
     STYLE_CLUSTERS,
@@ -272,6 +273,15 @@ class Run(RunExports, TextGroups):
         if not len(found):
             raise RunError(f"{self.path / REPLICA_MEMBERS.path} lacks the members of group {number}. {DAMAGED}")
         return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
+
+    def shared_texts(self) -> Result:
+        """The documents that share text with another one and are not in its group of near replicas.
+
+        Returns:
+            One row per document: what it shares most text with, and how much.
+        """
+        self._ensure("replica")
+        return Result(self.folder.read(REPLICA_SHARES))
 
     def language(self, by: str = "page") -> Result:
         """How the text of the pages reads to the language model, likeliest fakes first.

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from samehand.answers.run import Run
 
-TINY_NOISE = 256
-"""Bytes of noise. A page with less is a few tags that strangers write alike, such as a redirect or an empty frame."""
+TINY_NOISE = 400
+"""Bytes of noise. A page with less is a few tags that strangers write alike: the redirects, errors and default pages of
+servers (docs/exports.md has the figures)."""
 
 
 class Spread(NamedTuple):

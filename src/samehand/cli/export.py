@@ -123,6 +123,7 @@ def _list(run: "samehand.Run", form: str, out: str | None, options: dict[str, An
         f"{'Would write' if options['dry_run'] else 'Written'}: {count(len(made.entries), 'name')}; "
         f"{len(added):,} new, {len(gone):,} gone since the last list{'' if out else ' (none: no -o)'}."
     )
+    say(f"Guard: {made.guard}.")
     if made.chosen.left_out:
         say(f"Left out: {listed(made.chosen.reasons())}.")
         if options["dry_run"]:

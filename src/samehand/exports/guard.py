@@ -67,6 +67,11 @@ class Guard:
         self._dns = tuple(dns)
         self._above = tuple(frozenset(above for name in one.names for above in _above(name)) for one in self.lists)
 
+    def about(self) -> str:
+        """The lists in use and their sizes, in words."""
+        sizes = (f"{one.label} {len(one.names):,}" for one in self.lists if one.names)
+        return f"{', '.join(sizes)}, shared hosts {len(self._shared):,}"
+
     def is_shared(self, name: str) -> bool:
         """Whether many owners have names below this one, so that it never stands for one of them."""
         return name in self._shared or is_shared_domain(name) or (name.startswith("www.") and self.is_shared(name[4:]))

@@ -11,7 +11,7 @@ from samehand.store.tables.classes import CLASSES
 from samehand.store.tables.language import LANGUAGE_PAGES
 from samehand.store.tables.pages import CONTENT, PAGES, REJECTS
 from samehand.store.tables.phrases import PHRASES_GROUPS, PHRASES_MEMBERS, PHRASES_WORDS
-from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
+from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
 from samehand.store.tables.sites import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_LABELS, SITE_PAGES, SITES
 from samehand.store.tables.style import (
     STYLE_BEFORE,
@@ -35,6 +35,7 @@ TABLES: tuple[Table, ...] = (
     REPLICA_SIGNATURES,
     REPLICA_MEMBERS,
     REPLICA_GROUPS,
+    REPLICA_SHARES,
     CLASSES,
     LANGUAGE_PAGES,
     PHRASES_WORDS,
@@ -62,6 +63,7 @@ __all__ = [
     "REJECTS",
     "REPLICA_GROUPS",
     "REPLICA_MEMBERS",
+    "REPLICA_SHARES",
     "REPLICA_SIGNATURES",
     "SITES",
     "SITE_CLUSTERS",
