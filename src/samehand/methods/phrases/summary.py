@@ -106,7 +106,7 @@ def _figures(part: pa.Table, phrases: NDArray[np.int64], branches: NDArray[np.in
 
 
 def _kind(on_one_site: float, branching: float) -> str:
-    """What a group looks like, from the share of its pages on one site and of its phrases that go on in several ways."""
+    """What a group looks like, by the part of its pages on one site and of its phrases that go on in several ways."""
     if on_one_site >= ONE_OWNER:
         return OWNER
     return ALTERNATIVES if branching >= BRANCHING else TEMPLATE
