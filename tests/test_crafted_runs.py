@@ -432,7 +432,6 @@ case("style/sketches/words.npy: an archive", NOTHING, archived)
 # Text groups. tests/test_phrases.py has a run with some.
 
 damaged("phrases/groups.parquet", {"phrases"})
-columns_are_wrong("phrases/groups.parquet", {"phrases"}, "text_group_id")
 
 # Near replicas.
 
