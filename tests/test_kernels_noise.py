@@ -9,7 +9,7 @@ import reference
 from samehand.base.settings import Settings
 from samehand.kernels import noise
 from samehand.methods.style import noise as style
-from style_pages import fingerprint
+from style_pages import estimate, fingerprint
 
 MARKUP = st.lists(
     st.sampled_from(
@@ -35,7 +35,7 @@ def test_noise_equals_reference(page: bytes, fold: bool) -> None:
 @given(PAGES, st.booleans())
 def test_positions_lead_back_to_the_source(page: bytes, fold: bool) -> None:
     chosen = settings(fold_spaces=fold)
-    positions = noise.noise_positions(np.frombuffer(page, np.uint8), style.tables_of(chosen).kept, fold)
+    positions = noise.noise_positions(np.frombuffer(page, np.uint8), style.kept_bytes(fold), fold)
     back = bytes(page[p] for p in positions)
     assert reference.noise(back, fold=fold) == style.noise_of(page, chosen)
     assert len(back) == len(style.noise_of(page, chosen))
@@ -79,8 +79,8 @@ def test_digests_are_equal_just_when_the_noise_is(left: bytes, right: bytes) -> 
 def test_another_key_gives_another_fingerprint() -> None:
     page = b"<div class='a'> <p> {x} </p> </div> " * 20
     ours, theirs = (fingerprint(page, settings(key=key)) for key in ("one", "two"))
-    assert style.estimate(ours, ours, settings()) == 1.0
-    assert style.estimate(ours, theirs, settings()) == 0.0
+    assert estimate(ours, ours, settings()) == 1.0
+    assert estimate(ours, theirs, settings()) == 0.0
 
 
 def _best_runs(left: list[int], right: list[int]) -> list[tuple[int, int, int]]:

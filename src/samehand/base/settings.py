@@ -80,6 +80,13 @@ class Settings:
     dimensions: int = setting(
         128, "style", "Dimensions of a fingerprint (the paper's m). A power of two.", low=16, high=4096
     )
+    markup_dimensions: int = setting(
+        256,
+        "style",
+        "Dimensions of the fingerprint of the canonical markup. A power of two, or 0 for noise alone.",
+        low=0,
+        high=4096,
+    )
     fold_spaces: bool = setting(True, "style", "Replace each run of white space in the noise by one space.")
     key: str = setting(PUBLIC_KEY, "style", "Key of the shingle hash. A secret key hides the hash from spammers.")
     estimator: str = setting(
@@ -247,8 +254,9 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             check_value(field, getattr(self, field.name))
-        if self.dimensions & (self.dimensions - 1):
-            raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
+        for name, number in (("dimensions", self.dimensions), ("markup_dimensions", self.markup_dimensions)):
+            if number & (number - 1) or 0 < number < 16:
+                raise SettingsError(f"{name} is {number}: choose a power of two, such as 64, 128 or 256.")
         if self.lexicon_sample_min > self.lexicon_sample_max:
             raise SettingsError("lexicon_sample_min is above lexicon_sample_max: swap them.")
         if self.family_threshold > self.cluster_threshold:
@@ -331,6 +339,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Section 4.2 of the paper: n = 32, m = 128, k = 1, t = 35, p = 20; empty dimensions never match (section 3.3).
     "paper": {
         "shingle_bytes": 32,
+        "markup_dimensions": 0,
         "fold_spaces": False,
         "estimator": "paper",
         "host_mask_max_page_bytes": 0,

@@ -1,7 +1,7 @@
 """Sketches: narrow ones, their similarities, and their buckets in each probe.
 
 A wide sketch is a row of uint32 values, EMPTY where nothing was seen. Narrow sketches are compared: the values of a row
-are lanes of 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two words
+are lanes of 4 or 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two words
 compares all their lanes at once. `tests/test_kernels_sketches.py` holds each function equal to a readable reference.
 """
 
@@ -20,6 +20,7 @@ from samehand.kernels.pointers import lend
 _EMPTY = np.uint32(EMPTY)
 _NARROW_EMPTY = np.uint8(255)
 _NARROW_VALUES = np.uint32(255)
+_NARROWEST_EMPTY, _NARROWEST_VALUES = np.uint8(15), np.uint32(15)
 
 
 class Lanes(NamedTuple):
@@ -52,6 +53,22 @@ def narrowed(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
             value = values[row, dimension]
             narrow[row, dimension] = _NARROW_EMPTY if value == _EMPTY else np.uint8(value % _NARROW_VALUES)
     return narrow
+
+
+@nb.njit(cache=True, nogil=True)
+def narrowest(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Wide values as half a byte each, the even dimensions in the low half: the remainder modulo 15, or 15 for EMPTY."""
+    narrow = np.empty((values.shape[0], values.shape[1] // 2), np.uint8)
+    for row in range(values.shape[0]):
+        for place in range(narrow.shape[1]):
+            low, high = _half_byte(values[row, 2 * place]), _half_byte(values[row, 2 * place + 1])
+            narrow[row, place] = low | (high << np.uint8(4))
+    return narrow
+
+
+@nb.njit(cache=True, nogil=True)
+def _half_byte(value: np.uint32) -> np.uint8:
+    return _NARROWEST_EMPTY if value == _EMPTY else np.uint8(value % _NARROWEST_VALUES)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -115,8 +132,8 @@ def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lane
 
 
 @nb.njit(cache=True, nogil=True)
-def _similarity(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
-    """`_estimate` of two rows, of one table or of two. A search spends most of its time here."""
+def similarity_between(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
+    """The estimate of two rows, of one table or of two. A search spends most of its time here."""
     lanes = rows.lanes
     width = np.uint64(lanes.words)
     first, second = row * width, other * width
@@ -134,7 +151,7 @@ def _similarity(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.
 @nb.njit(cache=True, nogil=True)
 def row_similarity(rows: SketchRows, left: int, right: int) -> np.float32:
     """Similarity of two rows of the same table."""
-    return _similarity(rows, np.uint64(left), rows, np.uint64(right))
+    return similarity_between(rows, np.uint64(left), rows, np.uint64(right))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -144,5 +161,5 @@ def cross_similarities(rows: SketchRows, queries: SketchRows) -> NDArray[np.floa
     lent, lent_queries = lend(rows), lend(queries)
     for row in range(result.shape[1]):
         for query in range(result.shape[0]):
-            result[query, row] = _similarity(lent, np.uint64(row), lent_queries, np.uint64(query))
+            result[query, row] = similarity_between(lent, np.uint64(row), lent_queries, np.uint64(query))
     return result

@@ -16,11 +16,12 @@ from samehand.base.buffers import as_binary, column_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import Searchable, shuffle_keys
 from samehand.grouping.forest import CheckRule
-from samehand.grouping.sketches import Sketches, sketch_words
+from samehand.grouping.sketches import Sketches
 from samehand.kernels.noise import EMPTY
 from samehand.methods.replica import summary
 from samehand.methods.replica.signatures import Signed, WordSets
-from samehand.methods.style.sketches import check_rule, probe_plan, sketch_lanes, stored_fingerprints
+from samehand.methods.style.channels import probe_plan, sketches_from, stored_words
+from samehand.methods.style.sketches import check_rule, stored_fingerprints
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
 from samehand.store.tables import REPLICA_SIGNATURES, STYLE_FINGERPRINTS
@@ -45,11 +46,12 @@ class Kind:
 
 
 def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Fingerprints: the words are sketches of one width, the buckets are those of the probes."""
+    """Fingerprints: the words are the sketches of noise and of markup, and how many dimensions of markup are filled."""
     plan = probe_plan(settings)
     for stored in stored_fingerprints(folder, number, settings):
-        buckets = plan.columns(stored.values).T
-        words = np.ascontiguousarray(sketch_words(stored.values, settings.sketch_bits)).view(np.uint8)
+        buckets = np.stack(plan.columns(stored), axis=1)
+        markup_filled = stored.markup_filled.astype(np.uint64)[:, np.newaxis]
+        words = np.hstack([*stored_words(stored, settings), markup_filled]).view(np.uint8)
         yield _page_batch(
             stored.page_ids,
             stored.identity,
@@ -63,10 +65,14 @@ def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> I
 
 
 def _compared_style(rows: pa.RecordBatch, settings: Settings) -> Sketches:
-    words = _words(rows, np.uint64)[0].reshape(-1, settings.dimensions * settings.sketch_bits // 64)
+    found = _words(rows, np.uint64)[0]
+    found = found.reshape(len(rows), -1) if len(rows) else np.zeros((0, 1), np.uint64)
+    width = settings.dimensions * settings.sketch_bits // 64
+    words, markup_words = found[:, :width].copy(), found[:, width:-1].copy()
     filled, page_ids = (rows.column(name).to_numpy().copy() for name in ("filled", "page_id"))
     comparable = rows.column("comparable").to_numpy(zero_copy_only=False)
-    return Sketches(words, filled, sketch_lanes(settings), page_ids, comparable)
+    markup_filled = found[:, -1].astype(np.int16)
+    return sketches_from(settings, words, filled, page_ids, comparable, markup_words, markup_filled)
 
 
 def _read_replica(folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:

@@ -135,7 +135,7 @@ def join_twins(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> 
 def check_met(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> Batches:
     """Pages by probe, bucket and page_id to CHECKED: a forest of edges, and then the counts.
 
-    A bucket is checked whole: 140 bytes for each page of style, the words of each document of replica.
+    A bucket is checked whole: 280 bytes for each page of style, the words of each document of replica.
     """
     _, settings = common.unpacked()
     kind = KINDS[name]
@@ -215,7 +215,7 @@ def _speaking(page_ids: NDArray[np.int64], labels: NDArray[np.int32], weak: NDAr
 
 
 def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Whole tight components to CLUSTERS: 200 bytes for each page. The row of a medoid has the cluster's figures."""
+    """Whole tight components to CLUSTERS: 340 bytes for each page. The row of a medoid has the cluster's figures."""
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
         pages, forest = _pages_and_edges(rows)
@@ -233,7 +233,7 @@ def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
 def find_families(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     """Whole loose components to FAMILIES. Rows are the forest of each, and the pages that speak for its weak links.
 
-    Memory: some 50 bytes for each page of a component, 200 for those that speak.
+    Memory: some 50 bytes for each page of a component, 340 for those that speak.
     """
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):

@@ -16,7 +16,8 @@ from samehand.base.page import Page, pages_to_batch
 from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups
-from samehand.grouping.sketches import Sketches, sketch_words
+from samehand.grouping.sketches import Sketches
+from samehand.methods.style.channels import sketches_of
 from samehand.methods.style.clusters import (
     Grouped,
     PageFacts,
@@ -26,7 +27,7 @@ from samehand.methods.style.clusters import (
     read_forest,
     summarise,
 )
-from samehand.methods.style.noise import Stored, style_batch
+from samehand.methods.style.fingerprints import Stored, style_batch
 from samehand.methods.style.own_hosts import hosts_named_in, mask_host
 from samehand.methods.style.sketches import open_sketches
 from samehand.store.folder import RunFolder
@@ -164,8 +165,7 @@ class StyleAnswers:
         return Stored.of(style_batch(pages_to_batch(pages, 0), self._settings), self._settings)
 
     def _nearest(self, stored: Stored, *, top: int | None) -> list[Found]:
-        words = sketch_words(np.ascontiguousarray(stored.values), self._settings.sketch_bits)
-        return self._sketches.nearest(words, stored.filled, least=LIKE_LEAST, top=top)
+        return self._sketches.nearest(sketches_of(stored, self._settings).rows, least=LIKE_LEAST, top=top)
 
     def _equal_rows(self, stored: Stored) -> NDArray[np.int64]:
         """Rows equal in noise and tags to a page that is too small to compare: these are as similar as can be."""

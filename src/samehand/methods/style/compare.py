@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from samehand.base.page import Page, host_of, pages_to_batch
 from samehand.base.settings import Settings
 from samehand.kernels import noise as kernel
-from samehand.methods.style.noise import Stored, estimate, noise_of, style_batch, tables_of
+from samehand.methods.style.channels import sketches_of
+from samehand.methods.style.fingerprints import Stored, style_batch
+from samehand.methods.style.noise import kept_bytes, noise_of, tables_of
 from samehand.methods.style.own_hosts import kept_places, mask_host
 
 
@@ -92,7 +94,8 @@ def _estimate(left: Page, right: Page, settings: Settings) -> float:
     is_same = stored.identity[0] == stored.identity[1] != 0 or left.content == right.content
     if is_same and not stored.comparable.all():
         return 1.0  # too small to compare, and equal
-    return estimate(stored.values[0], stored.values[1], settings)
+    rows = sketches_of(stored, settings)
+    return float(rows.cross(slice(0, 1), sketches_of(stored, settings).rows)[1, 0])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class _Side:
             content = mask_host(content, host.name, host.private_domain)
         tables = tables_of(settings)
         kept = noise_of(content, settings)
-        positions = kernel.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
+        positions = kernel.noise_positions(np.frombuffer(content, np.uint8), kept_bytes(settings.fold_spaces), settings.fold_spaces)
         shingles = kernel.hash_shingles(
             np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
         )

@@ -1,0 +1,135 @@
+"""Both fingerprints of pages together: their probes, and their sketches with one similarity of both."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.base.settings import Settings
+from samehand.grouping.memory import release
+from samehand.grouping.probes import ProbePlan, plan_probes
+from samehand.grouping.sketches import NARROWEST, Sketches, lanes_of, rows_are_equal, sketch_words
+from samehand.kernels import channels
+from samehand.kernels.channels import KNOTS, StyleRows
+from samehand.kernels.noise import EMPTY
+from samehand.kernels.sketches import Lanes
+from samehand.methods.style.fingerprints import Stored
+from samehand.methods.style.markup import poor_below
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Probes:
+    """The probes of both fingerprints. A pair of a family has noise or markup in common; a probe of either finds it."""
+
+    noise: ProbePlan
+    markup: ProbePlan | None
+    poor: int
+
+    def __len__(self) -> int:
+        return len(self.noise) + (len(self.markup) if self.markup else 0)
+
+    def columns(self, stored: Stored) -> list[NDArray[np.uint32]]:
+        """The buckets of fingerprints, a row for each probe. Pages with little markup are in no bucket of markup."""
+        columns = [*self.noise.columns(stored.values)]
+        if self.markup:
+            found = self.markup.columns(stored.markup)
+            found[:, stored.markup_filled < self.poor] = EMPTY
+            columns += [*found]
+        return columns
+
+
+def probe_plan(settings: Settings) -> Probes:
+    """The probes these settings ask for."""
+    noise = plan_probes(
+        settings.dimensions,
+        settings.family_threshold,
+        miss=settings.miss_probability,
+        probes=settings.probes,
+        probe_dimensions=settings.probe_dimensions,
+    )
+    markup = None
+    if settings.markup_dimensions:
+        least = markup_worth(settings.family_threshold)
+        markup = plan_probes(settings.markup_dimensions, least, miss=settings.miss_probability)
+    return Probes(noise, markup, poor_below(settings))
+
+
+def markup_worth(similarity: float) -> float:
+    """The similarity of markup that is worth this similarity without noise."""
+    knots = np.array(KNOTS)
+    return float(np.interp(similarity, knots[:, 1], knots[:, 0]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StyleSketches(Sketches):
+    """Sketches of noise and markup, compared by `kernels.channels`."""
+
+    markup_words: NDArray[np.uint64]
+    markup_filled: NDArray[np.int16]
+    markup_lanes: Lanes
+    poor: int
+
+    @property
+    def rows(self) -> StyleRows:
+        """What the kernels compare."""
+        return self._block(slice(None))
+
+    def _block(self, block: slice) -> StyleRows:
+        markup = self.markup_words[block], self.markup_filled[block], self.markup_lanes
+        return StyleRows(self.words[block], self.filled[block], self.lanes, *markup, self.poor)
+
+    def cross(self, block: slice, queries: Any) -> NDArray[np.float32]:
+        """Similarities of queries to a block of rows."""
+        return channels.cross_similarities(self._block(block), queries)
+
+    def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether the sketches are equal."""
+        same = Sketches.are_same(self, left, right)
+        return same & (rows_are_equal(self.markup_words, left, right) | ~self.comparable[right])
+
+    def release(self) -> None:
+        """Gives mapped memory back."""
+        release(self.words)
+        release(self.markup_words)
+
+
+def sketches_of(stored: Stored, settings: Settings) -> Sketches:
+    """Stored fingerprints, ready to be compared."""
+    words, markup = stored_words(stored, settings)
+    return sketches_from(
+        settings, words, stored.filled, stored.page_ids, stored.comparable, markup, stored.markup_filled
+    )
+
+
+def stored_words(stored: Stored, settings: Settings) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The narrow sketches of noise and markup."""
+    return (
+        sketch_words(np.ascontiguousarray(stored.values), settings.sketch_bits),
+        sketch_words(np.ascontiguousarray(stored.markup), NARROWEST),
+    )
+
+
+def sketches_from(
+    settings: Settings,
+    words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
+    page_ids: NDArray[np.int64],
+    comparable: NDArray[np.bool_],
+    markup_words: NDArray[np.uint64],
+    markup_filled: NDArray[np.int16],
+) -> Sketches:
+    """Narrow sketches as these settings compare them: both channels, or noise alone."""
+    lanes = lanes_of(settings.dimensions, bits=settings.sketch_bits, floor=estimator_floor(settings))
+    if not settings.markup_dimensions:
+        return Sketches(words, filled, lanes, page_ids, comparable)
+    markup_lanes = lanes_of(settings.markup_dimensions, bits=NARROWEST)
+    poor = poor_below(settings)
+    return StyleSketches(
+        words, filled, lanes, page_ids, comparable, markup_words, markup_filled, markup_lanes, poor
+    )
+
+
+def estimator_floor(settings: Settings) -> int:
+    """The least the matches are divided by: m for the paper's estimator, 1 for ours."""
+    return settings.dimensions if settings.estimator == "paper" else 1
