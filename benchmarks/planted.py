@@ -101,9 +101,7 @@ def _write_part(
     zeros = np.zeros(rows, np.uint64)
     noise, markup = values[:, : settings.dimensions], values[:, settings.dimensions :]
     fingerprints = [column for part in (noise, markup) for column in _fingerprints(part)]
-    table = pa.table(
-        [page_ids, np.full(rows, 5_000), zeros, zeros, *fingerprints], STYLE_FINGERPRINTS.schema(settings)
-    )
+    table = pa.table([page_ids, np.full(rows, 5_000), zeros, zeros, *fingerprints], STYLE_FINGERPRINTS.schema(settings))
     hosts = [
         f"{label if label >= 0 else 'x'}-{number}-{row % 997}.example" for row, label in enumerate(labels.tolist())
     ]

@@ -62,6 +62,17 @@ def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int, salt: int
     return values
 
 
+def shuffled(value: int, masks: list[int]) -> int:
+    """Bits that change places, two at a time: those a mask names with those `distance` above them."""
+    for distance, mask in zip((32, 16, 8, 4, 2, 1, 2, 4, 8, 16, 32), masks, strict=True):
+        bits = [value >> place & 1 for place in range(64)]
+        for place in range(64):
+            if mask >> place & 1:
+                bits[place], bits[place + distance] = bits[place + distance], bits[place]
+        value = sum(bit << place for place, bit in enumerate(bits))
+    return value
+
+
 def similarity(left: Sequence[int], right: Sequence[int], floor: int = 1, bits: int = 8) -> float:
     """Of narrow values, the matches that chance explains are taken off."""
     values = (1 << bits) - (bits < 32)

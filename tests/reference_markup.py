@@ -5,32 +5,37 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-PHRASES = set("b i em strong u small sub sup br wbr font nobr big tt s strike code mark".split())
-BOXES = set(
+_PHRASES = "b i em strong u small sub sup br wbr font nobr big tt s strike code mark"
+_BOXES = (
     "div span section article main header footer nav aside figure figcaption hgroup address center details summary"
-    " dialog search".split()
+    " dialog search"
 )
-SKELETON = (
+_SKELETON = (
     "html head body meta link script h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a cite q dfn abbr ruby rt"
     " time var samp kbd ins del picture img iframe embed object video audio map table caption colgroup col tbody thead"
     " tfoot tr td th form label input button select optgroup option textarea output progress meter fieldset legend"
-    " canvas frame frameset applet marquee".split()
+    " canvas frame frameset applet marquee"
 )
-SAME = {"ol": "ul", "dir": "ul", "menu": "ul", "acronym": "abbr"}
-FUNCTIONAL = set(
+_FUNCTIONAL = (
     "link meta script a img iframe embed object form input button select option textarea label td th frame video audio"
-    " table".split()
+    " table"
 )
-OPTIONAL = set("li p td tr th dt dd option body html head tbody thead tfoot colgroup optgroup rt caption".split())
-VOID = set("meta link img input hr col embed frame".split())
-STANDS = set("iframe script td th button select textarea canvas video object embed applet li".split()) | VOID
-IN_TABLE = set("caption colgroup col tbody thead tfoot tr td th".split())
-RAW = set("title textarea style xmp iframe noembed noframes noscript script template plaintext".split())
-ATTRIBUTES = (
-    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt target"
-    " checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
-    " cellpadding cellspacing align valign bgcolor".split()
+_OPTIONAL = "li p td tr th dt dd option body html head tbody thead tfoot colgroup optgroup rt caption"
+_VOID = "meta link img input hr col embed frame"
+_STANDS = "iframe script td th button select textarea canvas video object embed applet li"
+_IN_TABLE = "caption colgroup col tbody thead tfoot tr td th"
+_RAW = "title textarea style xmp iframe noembed noframes noscript script template plaintext"
+_ATTRIBUTES = (
+    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt"
+    " target checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
+    " cellpadding cellspacing align valign bgcolor"
 )
+SKELETON, ATTRIBUTES = _SKELETON.split(), _ATTRIBUTES.split()
+PHRASES, BOXES, FUNCTIONAL, OPTIONAL, VOID, IN_TABLE, RAW = (
+    set(names.split()) for names in (_PHRASES, _BOXES, _FUNCTIONAL, _OPTIONAL, _VOID, _IN_TABLE, _RAW)
+)
+STANDS = {*_STANDS.split(), *VOID}
+SAME = {"ol": "ul", "dir": "ul", "menu": "ul", "acronym": "abbr"}
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 NAMED = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
 START, CLOSE, END, VALUE, QUOTE, FIRST = 0x80, 0x81, 0x82, 0x83, 0x84, 0x85
@@ -177,9 +182,7 @@ def _end_tag(page: bytes, name: str, place: int, stop: int) -> int:
     spelt = re.compile(rb"</" + re.escape(name[:8].encode("latin-1")) + rb"(?=[ \t\n\f\r/>])", re.IGNORECASE)
     if len(name) > 8:  # a name is compared by its first eight bytes
         rest = b"[\\s\\S]{%d}" % (len(name) - 8)
-        spelt = re.compile(
-            rb"</" + re.escape(name[:8].encode("latin-1")) + rest + rb"(?=[ \t\n\f\r/>])", re.IGNORECASE
-        )
+        spelt = re.compile(rb"</" + re.escape(name[:8].encode("latin-1")) + rest + rb"(?=[ \t\n\f\r/>])", re.IGNORECASE)
     for found in spelt.finditer(page, place):
         if found.end() < stop:
             return found.start()

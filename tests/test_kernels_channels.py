@@ -1,5 +1,7 @@
 """The similarity of both channels equals the rules of docs/style.md, pair by pair and one to all."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +22,7 @@ def combined(noise: float, markup: float, poor_pages: int) -> float:
     trusted = noise if markup >= 0.15 else min(noise, 3 * markup)
     if poor_pages == 1:
         return trusted
-    (x0, y0), (x1, y1) = next(pair for pair in zip(knots, knots[1:], strict=False) if markup <= pair[1][0])
+    (x0, y0), (x1, y1) = next(pair for pair in itertools.pairwise(knots) if markup <= pair[1][0])
     return max(trusted, y0 + (markup - x0) / (x1 - x0) * (y1 - y0))
 
 
@@ -66,7 +68,9 @@ def test_rows_equal_reference(noise: np.ndarray, markup: np.ndarray) -> None:
     for left, right in np.ndindex(3, 3):
         poor = sum(np.count_nonzero(markup[row] != reference.EMPTY) < POOR for row in (left, right))
         wanted = combined(
-            reference.similarity(noise[left], noise[right]), reference.similarity(markup[left], markup[right], bits=4), poor
+            reference.similarity(noise[left], noise[right]),
+            reference.similarity(markup[left], markup[right], bits=4),
+            poor,
         )
         pair = np.array([left], np.int32), np.array([right], np.int32)
         assert buckets.similarities_of_pairs(table, *pair)[0] == pytest.approx(wanted, abs=1e-5)

@@ -49,6 +49,27 @@ def test_fingerprint_equals_procedure_1(page: bytes, width: int, fold: bool, key
     assert fingerprint(page, chosen).tolist() == expected
 
 
+@given(PAGES)
+def test_shuffled_bits_are_the_permutations_of_the_paper(page: bytes) -> None:
+    chosen = settings(shuffle_bits=True)
+    kept = reference.noise(page, fold=True)
+    xor, swaps = reference.key_numbers(chosen.key, 16)[256:], style.shuffle_tables(chosen.key, 16).tolist()
+    expected = [reference.EMPTY] * 16
+    for part in reference.parts(kept, 16):
+        hashed = reference.part_hash(part, chosen.key, 16)
+        place = hashed % 16
+        expected[place] = min(expected[place], reference.shuffled(hashed ^ xor[place], swaps[place]) >> 32)
+    assert fingerprint(page, chosen).tolist() == expected
+
+
+@given(st.integers(0, (1 << 64) - 1))
+def test_a_shuffle_keeps_every_bit(value: int) -> None:
+    masks = style.shuffle_tables("samehand", 16)[3].tolist()
+    ones = [reference.shuffled(1 << place, masks) for place in range(64)]
+    assert sorted(ones) == [1 << place for place in range(64)]
+    assert reference.shuffled(value, masks) == sum(ones[place] for place in range(64) if value >> place & 1)
+
+
 @given(PAGES, st.sampled_from([2, 16, 63]))
 def test_rolling_hash_equals_hash_of_each_window(page: bytes, width: int) -> None:
     chosen = settings(shingle_bytes=width)

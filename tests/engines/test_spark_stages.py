@@ -23,8 +23,9 @@ from samehand.grouping.forest import find_forest, join_equal
 from samehand.grouping.probes import Buckets
 from samehand.methods.replica.groups import find_replicas, signature_buckets
 from samehand.methods.replica.signatures import Signed
+from samehand.methods.style.channels import probe_plan
 from samehand.methods.style.clusters import cluster_figures, group_rows
-from samehand.methods.style.sketches import probe_plan, searched
+from samehand.methods.style.sketches import searched
 from samehand.store.folder import RunFolder
 from samehand.store.tables import REPLICA_GROUPS, REPLICA_SIGNATURES
 

@@ -89,6 +89,9 @@ class Settings:
     )
     fold_spaces: bool = setting(True, "style", "Replace each run of white space in the noise by one space.")
     key: str = setting(PUBLIC_KEY, "style", "Key of the shingle hash. A secret key hides the hash from spammers.")
+    shuffle_bits: bool = setting(
+        False, "style", "Permute hashes by a shuffle of their bits for each dimension, as the paper does; slower."
+    )
     estimator: str = setting(
         "filled",
         "style",
@@ -158,7 +161,7 @@ class Settings:
         "grouping",
         "Buckets up to this size check all pairs. Larger ones compare each page with leaders.",
         low=2,
-        high=4096,
+        high=1 << 31,
     )
     max_leaders: int = setting(
         64, "grouping", "Leaders of a large bucket. Pages that exceed the limit are counted.", low=1, high=4096
@@ -340,6 +343,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "shingle_bytes": 32,
         "markup_dimensions": 0,
+        "shuffle_bits": True,
         "fold_spaces": False,
         "estimator": "paper",
         "host_mask_max_page_bytes": 0,
@@ -348,6 +352,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "cluster_threshold": 35 / 128,
         "min_centre_ratio": 0.0,
         "probes": 20,
+        "exhaustive_bucket_size": 1 << 31,
         "sketch_bits": 32,
         # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
         "lexicon_sample_min": 2 / 3,

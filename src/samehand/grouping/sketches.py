@@ -2,8 +2,8 @@
 
 A fingerprint has 32 bits in each dimension. Probes need all of them to bring pages together. To check a pair 8 bits, or
 4 of twice as many dimensions, are enough, because the number of chance matches is known and subtracted
-(`kernels.sketches.row_similarity`). So a narrow sketch, a quarter of the size or less, is kept in memory; the wide values are only needed one probe at a time. Arrays may be in
-memory or mapped from files.
+(`kernels.sketches.row_similarity`). So a narrow sketch, a quarter of the size or less, is kept in memory; the wide
+values are only needed one probe at a time. Arrays may be in memory or mapped from files.
 """
 
 import dataclasses
@@ -46,7 +46,11 @@ class Sketches:
     @property
     def rows(self) -> Any:
         """What the kernels compare."""
-        return SketchRows(self.words, self.filled, self.lanes)
+        return self.block(slice(None))
+
+    def block(self, block: slice) -> Any:
+        """The same of some rows."""
+        return SketchRows(self.words[block], self.filled[block], self.lanes)
 
     def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Estimated similarities; 1 for a row and itself, and for rows that only equality can have joined."""
@@ -72,7 +76,7 @@ class Sketches:
 
     def cross(self, block: slice, queries: Any) -> NDArray[np.float32]:
         """Similarities of queries, which are `rows` of another table, to a block of rows."""
-        return kernel.cross_similarities(SketchRows(self.words[block], self.filled[block], self.lanes), queries)
+        return kernel.cross_similarities(self.block(block), queries)
 
     def nearest(
         self, queries: Any, *, least: float, top: int | None = None
@@ -91,9 +95,7 @@ class Sketches:
         return [_best(rows, similarities, least, top) for rows, similarities in joined]
 
 
-def rows_are_equal(
-    words: NDArray[np.uint64], left: NDArray[np.int32], right: NDArray[np.int32]
-) -> NDArray[np.bool_]:
+def rows_are_equal(words: NDArray[np.uint64], left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether row left[i] has the same words as row right[i]."""
     same = np.empty(left.size, np.bool_)
     for first in range(0, left.size, _BLOCK_ROWS):

@@ -26,7 +26,7 @@ _WORTH = np.array([knot[1] for knot in KNOTS])
 
 
 class StyleRows(NamedTuple):
-    """Narrow sketches of noise and of markup, row by row. Markup that fills fewer than `poor` dimensions says little."""
+    """Narrow sketches of noise and of markup. Markup that fills fewer than `poor` dimensions says little."""
 
     words: NDArray[np.uint64]
     filled: NDArray[np.int16]

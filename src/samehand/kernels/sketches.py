@@ -1,8 +1,9 @@
 """Sketches: narrow ones, their similarities, and their buckets in each probe.
 
 A wide sketch is a row of uint32 values, EMPTY where nothing was seen. Narrow sketches are compared: the values of a row
-are lanes of 4 or 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two words
-compares all their lanes at once. `tests/test_kernels_sketches.py` holds each function equal to a readable reference.
+are lanes of 4 or 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two
+words compares all their lanes at once. `tests/test_kernels_sketches.py` holds each function equal to a readable
+reference.
 """
 
 from typing import NamedTuple
@@ -57,7 +58,7 @@ def narrowed(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 @nb.njit(cache=True, nogil=True)
 def narrowest(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Wide values as half a byte each, the even dimensions in the low half: the remainder modulo 15, or 15 for EMPTY."""
+    """Wide values as half a byte each, even dimensions in the low half: the remainder modulo 15, or 15 for EMPTY."""
     narrow = np.empty((values.shape[0], values.shape[1] // 2), np.uint8)
     for row in range(values.shape[0]):
         for place in range(narrow.shape[1]):

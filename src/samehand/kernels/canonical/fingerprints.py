@@ -47,7 +47,7 @@ def fingerprint_markup(
 @nb.njit(cache=True, nogil=True)
 def page_streams(content: NDArray[np.uint8], tables: Tables) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Both streams of one page."""
-    room = room_for(content.size)
+    room = room_for(np.int64(content.size))
     copied = np.zeros(content.size + BLOCK, np.uint8)
     copied[: content.size] = content
     canonical_page(copied[: content.size], tables, room)

@@ -56,13 +56,13 @@ _TRAITS = {
     RAW: "title textarea style xmp iframe noembed noframes noscript script template plaintext",
     SCRIPT: "script",
 }
-ATTRIBUTES = (
-    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt target"
-    " checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
+_ATTRIBUTES = (
+    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt"
+    " target checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
     " cellpadding cellspacing align valign bgcolor"
-).split()
+)
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-SYMBOL_OF = dict(zip(ATTRIBUTES, _ALPHABET, strict=False))
+SYMBOL_OF = dict(zip(_ATTRIBUTES.split(), _ALPHABET, strict=False))
 _ATTRIBUTE_TRAITS = {"class": EMPTIED, "id": EMPTIED, "style": STYLE, "hidden": HIDDEN, "type": TYPE}
 
 _SLOT_BITS = 8
@@ -96,7 +96,7 @@ def canon_tables() -> Tables:
     traits, symbols = _element_tables()
     keys = np.zeros(1 << _SLOT_BITS, np.uint64)
     attribute_traits, attribute_symbols = np.zeros(keys.size, np.uint8), np.zeros(keys.size, np.uint8)
-    for name in {**dict.fromkeys(ATTRIBUTES), **dict.fromkeys(_ATTRIBUTE_TRAITS)}:
+    for name in {**SYMBOL_OF, **dict.fromkeys(_ATTRIBUTE_TRAITS)}:
         key = ((packed_name(name) ^ len(name)) * int(GOLDEN)) & 0xFFFFFFFFFFFFFFFF
         slot = key >> int(_SLOT_SHIFT)
         while keys[slot]:

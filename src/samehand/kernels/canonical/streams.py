@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from samehand.kernels.canonical import names as canon
 from samehand.kernels.canonical.names import Canon, Tables, attribute_slot
-from samehand.kernels.canonical.values import put_value
+from samehand.kernels.canonical.values import hides, is_hidden_type, put_value, value_span
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html import attributes
 from samehand.kernels.html.attributes import name_end
@@ -35,14 +35,12 @@ HIDDEN_BYTES = 256
 VALUES, SKELETON, _EMPTY, _IN_BODY, _COUNT, _IS_HIDDEN, _HIDDEN_INPUT, _HAS_SOURCE, _STATES = range(9)
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(number) for number in range(5))
-_BANG, _QUOTE, _APOSTROPHE, _DASH, _SLASH, _LESS, _EQUALS, _GREATER, _QUERY = (np.uint8(byte) for byte in b"!\"'-/<=>?")
+_BANG, _DASH, _SLASH, _LESS, _GREATER, _QUERY = (np.uint8(byte) for byte in b"!-/<>?")
 _START, _CLOSE, _END, _VALUE, _VALUE_END = (
     np.uint8(byte) for byte in (canon.START, canon.CLOSE, canon.END, canon.VALUE, canon.QUOTE)
 )
 _TABLE, _BODY, _INPUT = (np.uint64(NAMES.index(name)) for name in ("table", "body", "input"))
 _SRC = np.uint8(canon.SYMBOL_OF["src"])
-_HIDES = np.frombuffer(b"display:none", np.uint8)
-_HIDDEN_TYPE = np.uint64(int.from_bytes(b"hidden", "little"))
 _NAMES_SIZE = len(NAMES)
 
 
@@ -73,7 +71,7 @@ class _Page(NamedTuple):
 
 
 @nb.njit(cache=True, nogil=True)
-def room_for(size: int) -> Streams:
+def room_for(size: np.int64) -> Streams:
     """Room for the streams of a page of `size` bytes: neither is longer than the page."""
     return Streams(
         np.empty(size + 16, np.uint8),
@@ -223,14 +221,14 @@ def _counts(page: _Page, number: np.uint64, trait: np.uint16) -> bool:
     if state[_IS_HIDDEN]:
         return False
     if trait & canon.HEAD_ONLY:
-        return state[_IN_BODY] == 0
+        return bool(state[_IN_BODY] == 0)
     if trait & (canon.ONCE | canon.ALONE):
-        return page.opened[number] == 0
+        return bool(page.opened[number] == 0)
     if trait & canon.IN_TABLE:
-        return page.opened[_TABLE] > 0
+        return bool(page.opened[_TABLE] > 0)
     if trait & canon.SCRIPT:
-        return state[_HAS_SOURCE] > 0
-    return number != _INPUT or state[_HIDDEN_INPUT] == 0
+        return bool(state[_HAS_SOURCE] > 0)
+    return bool(number != _INPUT or state[_HIDDEN_INPUT] == 0)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -267,9 +265,7 @@ def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> 
         length += _ONE
         noise = length
         if not page.canon.attribute_traits[slot] & canon.EMPTIED:
-            length = put_value(
-                page.source, found[place + _ONE], found[place + _TWO], page.canon.values, values, length
-            )
+            length = put_value(page.source, found[place + _ONE], found[place + _TWO], page.canon.values, values, length)
         if is_functional and page.canon.attribute_symbols[slot]:
             skeleton[shaped] = page.canon.attribute_symbols[slot]
             shaped += _ONE
@@ -303,33 +299,9 @@ def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
         position = name_end(source, start + _ONE, stop, classes, attributes.ATTRIBUTE_END)
         length = position - start
         key = (packed_source(source, start, length) ^ length) * GOLDEN
-        position, value_start, value_end = _read_value(source, position, stop, classes)
+        position, value_start, value_end = value_span(source, position, stop, classes)
         _enter(page, key, value_start, value_end)
     return stop + _ONE
-
-
-@nb.njit(cache=True, nogil=True)
-def _read_value(
-    source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
-) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """The position behind the value of an attribute, and the start and end of the value."""
-    while position < stop and classes[source[position]] & attributes.SPACE:
-        position += _ONE
-    if position >= stop or source[position] != _EQUALS:
-        return position, position, position
-    position += _ONE
-    while position < stop and classes[source[position]] & attributes.SPACE:
-        position += _ONE
-    if position >= stop:
-        return stop, stop, stop
-    quote = source[position]
-    if quote in (_QUOTE, _APOSTROPHE):
-        end = find_byte(source, position + _ONE, stop, quote)
-        return end + _ONE, position + _ONE, end
-    start = position
-    while position < stop and source[position] != _GREATER and not classes[source[position]] & attributes.SPACE:
-        position += _ONE
-    return position, start, position
 
 
 @nb.njit(cache=True, nogil=True)
@@ -339,13 +311,13 @@ def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> Non
     slot = attribute_slot(key, page.canon.attribute_keys)
     trait = page.canon.attribute_traits[slot]
     if trait & canon.STYLE:
-        if _hides(page.source, start, end):
+        if hides(page.source, start, end):
             state[_IS_HIDDEN] = _ONE
         return
     if trait & canon.HIDDEN:
         state[_IS_HIDDEN] = _ONE
         return
-    if trait & canon.TYPE and _is_hidden_type(page.source, start, end):
+    if trait & canon.TYPE and is_hidden_type(page.source, start, end):
         state[_HIDDEN_INPUT] = _ONE
     if page.canon.attribute_symbols[slot] == _SRC:
         state[_HAS_SOURCE] = _ONE
@@ -371,26 +343,6 @@ def _move_back(found: NDArray[np.uint64], place: np.uint64, end: np.uint64) -> N
         for column in range(_FOUR):
             found[place + column] = found[place + _FOUR + column]
         place += _FOUR
-
-
-@nb.njit(cache=True, nogil=True)
-def _hides(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> bool:
-    """Whether a style attribute says display:none, blanks aside."""
-    matched = 0
-    while position < end:
-        byte = source[position]
-        if byte > np.uint8(32):
-            lower = byte | np.uint8(32)
-            matched = matched + 1 if lower == _HIDES[matched] else np.int64(lower == _HIDES[0])
-            if matched == _HIDES.size:
-                return True
-        position += _ONE
-    return False
-
-
-@nb.njit(cache=True, nogil=True)
-def _is_hidden_type(source: NDArray[np.uint8], start: np.uint64, end: np.uint64) -> bool:
-    return end - start == np.uint64(6) and packed_source(source, start, np.uint64(6)) == _HIDDEN_TYPE
 
 
 @nb.njit(cache=True, nogil=True)

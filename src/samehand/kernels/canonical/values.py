@@ -1,7 +1,8 @@
-"""What is kept of an attribute's value: the first few bytes of its punctuation.
+"""The value of an attribute: where it is, whether it hides an element, and what is kept of it.
 
-References are decoded, because `&#46;` is a dot. A "./" that changes nothing is dropped. What follows a `?` or `#` is
-content: everybody can add a query or a fragment of their own to every address.
+Kept are the first few bytes of its punctuation. References are decoded, because `&#46;` is a dot. A "./" that changes
+nothing is dropped. What follows a `?` or `#` is content: everybody can add a query or a fragment of their own to every
+address.
 """
 
 import numba as nb
@@ -9,18 +10,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.canonical.names import DOT, NOISE, REFERENCE, STOPS
+from samehand.kernels.html.attributes import SPACE
+from samehand.kernels.html.blocks import find_byte, first_word
 
 MOST_BYTES = 8
 _MOST = np.uint64(MOST_BYTES)
 _LONGEST_NAME = np.uint64(31)
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
-_HASH_SIGN, _AMPERSAND, _SLASH, _SEMICOLON, _DOT = (np.uint8(byte) for byte in b"#&/;.")
+_HASH_SIGN, _AMPERSAND, _SLASH, _SEMICOLON = (np.uint8(byte) for byte in b"#&/;")
+_QUOTE, _APOSTROPHE, _EQUALS, _GREATER = (np.uint8(byte) for byte in b"\"'=>")
+_HIDES = np.frombuffer(b"display:none", np.uint8)
+_HIDDEN_TYPE = np.uint64(int.from_bytes(b"hidden", "little"))
 _LETTER_X = np.uint8(ord("x"))
-_NO_BYTE = np.uint64(0)
 _NAMED = np.array(
-    [[int.from_bytes(name, "little"), ord(value)] for name, value in
-     ((b"amp", "&"), (b"lt", "<"), (b"gt", ">"), (b"quot", '"'), (b"apos", "'"))], np.uint64
+    [
+        [int.from_bytes(name, "little"), ord(value)]
+        for name, value in ((b"amp", "&"), (b"lt", "<"), (b"gt", ">"), (b"quot", '"'), (b"apos", "'"))
+    ],
+    np.uint64,
 )
+
+
+@nb.njit(cache=True, nogil=True)
+def value_span(
+    source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """The position behind the value of an attribute, and the start and end of the value."""
+    while position < stop and classes[source[position]] & SPACE:
+        position += _ONE
+    if position >= stop or source[position] != _EQUALS:
+        return position, position, position
+    position += _ONE
+    while position < stop and classes[source[position]] & SPACE:
+        position += _ONE
+    if position >= stop:
+        return stop, stop, stop
+    quote = source[position]
+    if quote in (_QUOTE, _APOSTROPHE):
+        end = find_byte(source, position + _ONE, stop, quote)
+        return end + _ONE, position + _ONE, end
+    start = position
+    while position < stop and source[position] != _GREATER and not classes[source[position]] & SPACE:
+        position += _ONE
+    return position, start, position
 
 
 @nb.njit(cache=True, nogil=True)
@@ -118,3 +150,23 @@ def _read_number(source: NDArray[np.uint8], position: np.uint64, end: np.uint64)
     if after < end and source[after] == _SEMICOLON:
         after += _ONE
     return after, np.uint8(value)
+
+
+@nb.njit(cache=True, nogil=True)
+def hides(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> bool:
+    """Whether a style attribute says display:none, blanks aside."""
+    matched = 0
+    while position < end:
+        byte = source[position]
+        if byte > np.uint8(32):
+            lower = byte | np.uint8(32)
+            matched = matched + 1 if lower == _HIDES[matched] else int(lower == _HIDES[0])
+            if matched == _HIDES.size:
+                return True
+        position += _ONE
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def is_hidden_type(source: NDArray[np.uint8], start: np.uint64, end: np.uint64) -> bool:
+    return bool(end - start == np.uint64(6) and first_word(source, start, np.uint64(6)) == _HIDDEN_TYPE)

@@ -70,18 +70,14 @@ class StyleSketches(Sketches):
     markup_lanes: Lanes
     poor: int
 
-    @property
-    def rows(self) -> StyleRows:
-        """What the kernels compare."""
-        return self._block(slice(None))
-
-    def _block(self, block: slice) -> StyleRows:
+    def block(self, block: slice) -> StyleRows:
+        """What the kernels compare, of some rows."""
         markup = self.markup_words[block], self.markup_filled[block], self.markup_lanes
         return StyleRows(self.words[block], self.filled[block], self.lanes, *markup, self.poor)
 
     def cross(self, block: slice, queries: Any) -> NDArray[np.float32]:
         """Similarities of queries to a block of rows."""
-        return channels.cross_similarities(self._block(block), queries)
+        return channels.cross_similarities(self.block(block), queries)
 
     def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether the sketches are equal."""
@@ -125,9 +121,7 @@ def sketches_from(
         return Sketches(words, filled, lanes, page_ids, comparable)
     markup_lanes = lanes_of(settings.markup_dimensions, bits=NARROWEST)
     poor = poor_below(settings)
-    return StyleSketches(
-        words, filled, lanes, page_ids, comparable, markup_words, markup_filled, markup_lanes, poor
-    )
+    return StyleSketches(words, filled, lanes, page_ids, comparable, markup_words, markup_filled, markup_lanes, poor)
 
 
 def estimator_floor(settings: Settings) -> int:

@@ -113,7 +113,9 @@ class _Side:
             content = mask_host(content, host.name, host.private_domain)
         tables = tables_of(settings)
         kept = noise_of(content, settings)
-        positions = kernel.noise_positions(np.frombuffer(content, np.uint8), kept_bytes(settings.fold_spaces), settings.fold_spaces)
+        positions = kernel.noise_positions(
+            np.frombuffer(content, np.uint8), kept_bytes(settings.fold_spaces), settings.fold_spaces
+        )
         shingles = kernel.hash_shingles(
             np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
         )

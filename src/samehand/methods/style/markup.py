@@ -25,9 +25,7 @@ def _tables() -> names.Tables:
     return names.canon_tables()
 
 
-def markup_fingerprints(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: Settings
-) -> NDArray[np.uint32]:
+def markup_fingerprints(data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: Settings) -> NDArray[np.uint32]:
     """Fingerprints of the canonical markup of pages that lie end to end; of no dimensions where it is switched off."""
     if not settings.markup_dimensions:
         return np.full((offsets.size - 1, 0), EMPTY, np.uint32)

@@ -45,6 +45,20 @@ def hash_tables(key: str, shingle_bytes: int, dimensions: int) -> HashTables:
     return HashTables(entering.copy(), leaving, masks.copy())
 
 
+@functools.lru_cache(maxsize=8)
+def shuffle_tables(key: str, dimensions: int) -> NDArray[np.uint64]:
+    """Masks of the swaps that shuffle the bits of a hash, for each dimension; see `kernels.noise`."""
+    steps = len(noise.SWAP_DISTANCES)
+    drawn = hashlib.shake_256(b"samehand shuffle 1\0" + key.encode()).digest(8 * dimensions * steps)
+    masks = np.frombuffer(drawn, "<u8").astype(np.uint64).reshape(dimensions, steps)
+    return masks & np.array([_lower_halves(distance) for distance in noise.SWAP_DISTANCES], np.uint64)
+
+
+def _lower_halves(distance: int) -> int:
+    """The lower `distance` bits of each stretch of twice as many."""
+    return sum(1 << bit for bit in range(64) if not bit & distance)
+
+
 @functools.cache
 def kept_bytes(fold_spaces: bool) -> NDArray[np.uint16]:
     """What becomes of each byte (`kernels.noise`)."""
@@ -74,6 +88,7 @@ def fingerprint_buffers(
         tables.entering,
         tables.leaving,
         tables.masks,
+        shuffle_tables(settings.key, settings.dimensions if settings.shuffle_bits else 0),
         settings.shingle_bytes,
     )
 
