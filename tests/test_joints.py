@@ -21,6 +21,7 @@ from samehand.answers.lexicons import learn_lexicon
 from samehand.answers.pages import page_of
 from samehand.base import settings as settings_module
 from samehand.base.errors import InputError, RunBusyError, SamehandError, UsageError
+from samehand.base.setting import GROUPS
 from samehand.base.settings import Settings
 from samehand.sources import read_unit
 from samehand.store.folder import RunFolder
@@ -315,7 +316,7 @@ def test_a_new_setting_at_its_default_leaves_old_runs_as_they_are(
 
 def test_digests_know_only_settings_that_are_not_at_their_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = {"dimensions": 64, "min_words": 7}
-    groups = [(group,) for group in settings_module.GROUPS]
+    groups = [(group,) for group in GROUPS]
     before = [Settings(**changed).digest(*names) for names in groups]
     newer = dataclasses.make_dataclass(
         "Newer",

@@ -71,7 +71,7 @@ def test_jsonl_gives_text_or_what_its_pages_show(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows) + "\n{broken\n\n", encoding="utf-8")
     reader = TextReader([str(path)])
-    assert list(reader) == [(f"{path}#1", b"Plain <b>."), ("http://a/", b"Hello there.\nBye\n")]
+    assert list(reader) == [(f"{path}#0", b"Plain <b>."), ("http://a/", b"Hello there.\nBye\n")]
     assert reader.rejects == {"missing_column": 1, "bad_json": 2}
 
 
@@ -120,8 +120,8 @@ def test_a_folder_of_mail_is_a_mailbox(tmp_path: Path) -> None:
 
 
 def test_pages_of_sources(tmp_path: Path) -> None:
-    """Of JSONL only what a scan would call a page; links are skipped without a count."""
-    (tmp_path / "a.jsonl").write_text(json.dumps({"text": "not read"}) + "\n" + json.dumps({"html": PAGE.decode()}))
+    """Links are skipped without a count."""
+    (tmp_path / "a.jsonl").write_text(json.dumps({"words": "not read"}) + "\n" + json.dumps({"html": PAGE.decode()}))
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "a.html").write_bytes(PAGE)
     (tmp_path / "mirror" / "b.html").symlink_to("a.html")

@@ -127,7 +127,11 @@ def test_sniffing_refuses(start: bytes) -> None:
         (b"", "bad_http"),
         (b"HTTP/1.1 OK\r\n\r\n" + HTML, "bad_http"),
         (b"HTTP/1.1 2000 OK\r\n\r\n" + HTML, "bad_http"),
-        (HTML, "bad_http"),
+        (HTML, ""),
+        (b"  \n" + HTML[5:], "bad_http"),
+        (b"ICY 200 OK\r\nContent-Type: text/html\r\n\r\n" + HTML, ""),
+        (b"ICY 200 OK\r\nicy-name: x\r\nContent-Type: audio/mpeg\r\n\r\n\xff\xfb", "not_html"),
+        (b"ICY 404\r\n\r\n" + HTML, "http_status"),
         (response(HTML, "X: " + "y" * 300_000), "bad_http"),
         (response(HTML, "X: " + "y" * 200_000), ""),
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/html", "empty_body"),
@@ -139,7 +143,10 @@ def test_sniffing_refuses(start: bytes) -> None:
         (response(HTML, "Content-Type: text/html", "Content-Type: image/png"), ""),
         (response(HTML, "Content-Type: image/png", "Content-Type: text/html"), "not_html"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + response(HTML, "Content-Type: text/html"), ""),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" * 9 + response(HTML), "http_status"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 900 + response(HTML), ""),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100\r\n\r\n" + response(HTML), ""),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 90_000 + response(HTML), "bad_http"),
+        (b"HTTP/1.1 101 Switching\r\n\r\n" + HTML, "http_status"),
     ],
 )
 def test_heads(block: bytes, reason: str) -> None:
@@ -176,6 +183,23 @@ def test_content_codings(coding: str, is_chunked: bool) -> None:
     page = read_html(body, *headers)
     assert isinstance(page, Page)
     assert (page.content, page.content_truncated) == (HTML, None)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "gzip, identity"])
+@pytest.mark.parametrize("inner", ["", "br"])
+def test_transfer_codings_are_undone_before_content_codings(coding: str, inner: str) -> None:
+    body = brotli.compress(HTML) if inner else HTML
+    packed = zlib.compress(body) if coding == "deflate" else gzip.compress(body)
+    headers = [f"Transfer-Encoding: {coding}, chunked", *([f"Content-Encoding: {inner}"] if inner else [])]
+    page = read_html(b"%x\r\n%b\r\n0\r\n\r\n" % (len(packed), packed), *headers)
+    assert isinstance(page, Page)
+    assert (page.content, page.content_truncated) == (HTML, None)
+
+
+def test_a_response_of_http_0_9_has_no_status() -> None:
+    page = read(HTML, cut=True)
+    assert isinstance(page, Page)
+    assert (page.content, page.fetch_status, page.content_truncated) == (HTML, None, "length")
 
 
 def test_codings_in_two_headers() -> None:

@@ -20,9 +20,11 @@ from samehand.sources import find_sources, plan_units, read_page, read_unit
 from samehand.sources.http.charset import _LABELS
 from samehand.sources.mail import mime
 from samehand.sources.mail.messages import read_mailbox, read_stream
-from samehand.sources.mail.mime import MAX_DEPTH, MAX_ENCODED_WORDS, MAX_HEAD_BYTES, MAX_PARTS, Message, read_message
+from samehand.sources.mail.mime import Message, read_message
 
 SETTINGS = Settings()
+MAX_DEPTH, MAX_PARTS = SETTINGS.max_mail_depth, SETTINGS.max_mail_parts
+MAX_HEAD_BYTES, MAX_ENCODED_WORDS = SETTINGS.max_mail_head_bytes, SETTINGS.max_encoded_words
 ONE = b"From a@example.org Thu Aug 22 12:36:23 2002\nSubject: one\n\nfirst text\n"
 TWO = b"From b@example.org Thu Aug 22 12:36:24 2002\nSubject: two\n\nsecond text\n"
 
@@ -45,8 +47,8 @@ def one_mail(data: bytes) -> Page:
     return found
 
 
-def read(data: bytes) -> Message:
-    return read_message(data, html_to_text)
+def read(data: bytes, **limits: int) -> Message:
+    return read_message(data, html_to_text, Settings(**limits))
 
 
 def texts(found: list[Outcome]) -> list[tuple[str, bytes]]:
@@ -463,6 +465,13 @@ def test_limits_are_reached_but_not_passed() -> None:
     assert read(b"Subject: long\nX: " + b"x" * MAX_HEAD_BYTES + b"\nSubject: y\n\nbody").body == "body"
 
 
+def test_limits_are_settings() -> None:
+    assert read(multipart("mixed", *[b"\nx"] * 5), max_mail_parts=5).notes == {"over_limits"}
+    assert read(b"Subject: " + b"=?utf-8?q?a?= " * 300 + b"\n\n", max_encoded_words=300).subject == "a" * 300
+    assert read(nested(30) + b"\ndeep", max_mail_depth=30).body == "deep"
+    assert read(b"X: " + b"x" * 100_000 + b"\nSubject: y\n\nbody", max_mail_head_bytes=200_000).subject == "y"
+
+
 def test_an_error_in_the_html_reader_is_counted() -> None:
     def broken(html: bytes) -> str:
         raise RecursionError("too deep")
@@ -511,4 +520,4 @@ def test_any_bytes_end_as_mail_or_reject(data: bytes) -> None:
         return position
 
     assert check(read_stream(io.BytesIO(data), "-", SETTINGS, html_to_text=lenient)) == len(data)
-    read_message(data, lenient)
+    read_message(data, lenient, SETTINGS)

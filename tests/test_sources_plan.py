@@ -331,7 +331,7 @@ class CountedFile(io.FileIO):
 
 
 def test_formats_name_every_input() -> None:
-    assert FORMATS["web"] == "WARC, ARC, WACZ, Parquet, JSONL, folders of HTML files or HTML files"
+    assert FORMATS["web"] == "WARC, ARC, WACZ, Parquet, JSONL, CSV, folders of HTML files or HTML files"
     assert FORMATS["mail"].startswith("mail")
 
 

@@ -107,12 +107,12 @@ def test_rows(tmp_path: Path, line: bytes, reason: str) -> None:
         assert len(outcomes[1].detail) <= 200
 
 
-def test_a_row_without_html_names_the_wanted_and_the_found_columns(tmp_path: Path) -> None:
+def test_a_row_without_content_names_the_wanted_and_the_found_columns(tmp_path: Path) -> None:
     many = {f"column{number}": 1 for number in range(1_000)}
-    outcomes = outcomes_of(jsonl(tmp_path, {"id": 7, "text": "a", "metadata": {}}, {}, many))
+    outcomes = outcomes_of(jsonl(tmp_path, {"id": 7, "body": "a", "metadata": {"url": "u", "x": 1}}, {}, many))
     assert [outcome.detail for outcome in outcomes[:2]] == [
-        "no column html or content; found: id, text, metadata",
-        "no column html or content; found: none",
+        "no column html or content or text; found: id, body, metadata.url, metadata.x",
+        "no column html or content or text; found: none",
     ]
     assert len(outcomes[2].detail) == 200
 
@@ -223,7 +223,7 @@ def test_parquet_that_is_not_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "detail"),
     [
-        ({"id": [1] * 9, "text": ["a"] * 9}, "no column html or content; found: id, text"),
+        ({"id": [1] * 9, "body": ["a"] * 9}, "no column html or content or text; found: id, body"),
         ({"html": [1] * 9}, "html is int64, not text"),
     ],
 )

@@ -263,6 +263,8 @@ ODD_HEADS: dict[str, Callable[[bytes], bytes]] = {
     "bare line feeds": lambda record: record.replace(b"\r\n", b"\n", 8),
     "twice": lambda record: record.replace(b"\r\nWARC-Date", b"\r\nWARC-Target-URI: http://evil.example/\r\nWARC-Date"),
     "two lengths": lambda record: record.replace(b"\r\n\r\n", b"\r\nContent-Length: 1\r\n\r\n", 1),
+    "lower case version": lambda record: record.replace(b"WARC/1.0", b"warc/1.0", 1),
+    "mixed case version": lambda record: record.replace(b"WARC/1.0", b"Warc/1.1", 1),
     "old version": lambda record: record.replace(b"WARC/1.0", b"WARC/0.18", 1),
     "new version": lambda record: record.replace(b"WARC/1.0", b"WARC/1.1", 1),
     "no colon": lambda record: record.replace(b"WARC-Date", b"nonsense\r\nWARC-Date"),
@@ -534,6 +536,28 @@ def test_arc(tmp_path: Path, version: int, is_gzip: bool) -> None:
                 record.content_stream().read() for record in ArchiveIterator(file) if record.rec_type == "response"
             ]
         assert [page.content for page in pages] == bodies
+
+
+@pytest.mark.parametrize("packer", ["plain", "gzip"])
+def test_a_whole_file_in_lower_case(tmp_path: Path, packer: str) -> None:
+    records = [record.replace(b"WARC/1.0", b"warc/1.0", 1) for record in some_records(3)]
+    path = tmp_path / "lower.warc"
+    path.write_bytes(PACKERS[packer](records))
+    (source,), _ = find_sources([str(path)])
+    assert source.kind == "warc"
+    assert [reason for _, reason in shapes(outcomes_of(source))] == ["", "", ""]
+
+
+@pytest.mark.parametrize("packer", ["plain", "gzip"])
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_arc_that_does_not_know_its_own_date(tmp_path: Path, version: int, packer: str) -> None:
+    records = make_arc(version=version)
+    records[0] = records[0].replace(b"0.0.0.0 20200101000000", b"- -")
+    path = tmp_path / "dashed.arc"
+    path.write_bytes(PACKERS[packer](records))
+    (source,), _ = find_sources([str(path)])
+    assert source.kind == "arc"
+    assert [reason for _, reason in shapes(outcomes_of(source))] == ["warcinfo", "", "", ""]
 
 
 @pytest.mark.parametrize("packer", ["plain", "gzip"])

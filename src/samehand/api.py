@@ -30,8 +30,9 @@ def scan(
     """Reads a crawl and computes methods into a run folder. Called again, it does only what is missing.
 
     Args:
-        inputs: A path or several: WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with the columns url and
-            html, globs, @files that list inputs, "-" for standard input.
+        inputs: A path or several: WARC, WACZ, ARC and WET files, folders of HTML, JSONL, Parquet and CSV with html or
+            text (the settings url_column, text_column, html_column and id_column name other columns), globs, @files
+            that list inputs, "-" for standard input.
         out: The run folder.
         signals: The methods: "style", "replica", "language", "sites", several of them, or "all".
         settings: Settings that differ from the defaults.

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import byte_chunks, read_only
 from samehand.base.errors import UsageError
 from samehand.kernels.html import attributes, entities, markup, tagnames
+from samehand.kernels.html import links as link_kernels
 from samehand.kernels.html.blocks import BLOCK
 
 TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = (
@@ -208,6 +209,12 @@ def _lengths() -> NDArray[np.uint8]:
     lengths = (np.arange(END) // tagnames.UNKNOWN).astype(np.uint8)
     lengths[: len(TAG_NAMES)] = [len(name) for name in TAG_NAMES]
     return lengths
+
+
+def link_hosts(data: NDArray[np.uint8], offsets: NDArray[np.int64], found: Markup) -> NDArray[np.uint64]:
+    """A hash of the host of each link that `parse_pages` found in these data; 0 for relative links."""
+    spans = found.link_offsets, found.link_starts, found.link_lengths
+    return link_kernels.link_hosts(data, offsets[:-1], *spans, _tables().references)
 
 
 def decode_value(value: bytes) -> str:

@@ -18,7 +18,7 @@ class Explanation:
     Attributes:
         left_url: URL of one page.
         right_url: URL of the other.
-        style: The noise that both share, as a `Comparison`; None for mail, which has no style.
+        style: The noise that both share, as a `Comparison`; None for plain text, which has no style.
         words: The words that both share: `cosine`, and the words themselves in `shared`, `left_only`, `right_only`.
     """
 
@@ -48,6 +48,6 @@ class Explanation:
 def explain(pages: RunPages, left: int, right: int, settings: Settings) -> Explanation:
     """Compares two rows of a run in full."""
     words = compare_words(pages.text(left).encode(), pages.text(right).encode())
-    is_mail = settings.profile == "mail"
-    style = None if is_mail else compare(pages.page(left), pages.page(right), settings=settings)
+    is_text = pages.is_text(left) or pages.is_text(right)
+    style = None if is_text else compare(pages.page(left), pages.page(right), settings=settings)
     return Explanation(pages.url(left), pages.url(right), style, words)

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import told
-from samehand.base.errors import InputError, UsageError
-from samehand.base.page import Page
+from samehand.base.errors import InputError, RunError, UsageError
+from samehand.base.page import PLAIN_TEXT, Page
 from samehand.base.settings import Settings
 from samehand.sources import Source, Unit, changed_sources, find_sources, read_page, read_sources
 from samehand.sources.http.charset import to_ascii_compatible
 from samehand.store.done import part_name
-from samehand.store.folder import RunFolder
+from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
 from samehand.store.tables import CONTENT, PAGES
@@ -106,31 +106,43 @@ class RunPages(PageList):
 
     def content(self, row: int) -> bytes:
         """The bytes of a page, out of the run folder if it keeps pages, else out of the input they came from."""
-        page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
-        number, place = page_id >> UNIT_BITS, page_id & ((1 << UNIT_BITS) - 1)
-        stored = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
+        number, place = self._place(row)
+        stored = self._stored(row)
         if self.folder.part_path(CONTENT, number).is_file():
-            content: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
-            changed = str(self.folder.part_path(CONTENT, number))
-        else:
-            source = self._source_of(number)
-            content = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings).content
-            changed = source.name
+            kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
+            if zlib.crc32(kept) != stored["content_crc32"]:
+                raise RunError(f"{self.folder.part_path(CONTENT, number)} does not hold this page. {DAMAGED}")
+            return kept
+        source = self._source_of(number)
+        content = read_page(source, stored["source_path"], stored["warc_record_offset"], self._settings).content
         if zlib.crc32(content) != stored["content_crc32"]:
-            raise InputError(f"{changed} changed since the scan: put it back, or scan again.")
+            raise InputError(f"{source.name} changed since the scan: put it back, or scan again.")
         return content
 
     def text(self, row: int) -> str:
-        """The visible text of a page. Mail is text already."""
+        """The visible text of a page."""
         from samehand.html import visible_text
         from samehand.sources.http.charset import as_utf8
 
         content = self.content(row)
-        if self._settings.profile == "mail":
+        if self.is_text(row):
             return content.decode("utf-8", "replace")
+        return visible_text(as_utf8(content, self._stored(row)["content_charset"]))
+
+    def is_text(self, row: int) -> bool:
+        """Whether a page is plain text, as mail is. It has no style."""
+        return bool(self._stored(row)["content_mime_detected"] == PLAIN_TEXT)
+
+    def _stored(self, row: int) -> dict[str, Any]:
+        """The row of a page in the table of pages."""
+        number, place = self._place(row)
+        stored: dict[str, Any] = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
+        return stored
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """The unit of work of a page, and its place within the unit."""
         page_id = int(self.folder.page_ids.ids(np.array([row]))[0])
-        charsets = self.folder.read_part(PAGES, page_id >> UNIT_BITS, ["content_charset"]).column("content_charset")
-        return visible_text(as_utf8(content, charsets[page_id & ((1 << UNIT_BITS) - 1)].as_py()))
+        return page_id >> UNIT_BITS, page_id & ((1 << UNIT_BITS) - 1)
 
     def _source_of(self, number: int) -> Source:
         """The input of a unit of work, which must be what it was."""

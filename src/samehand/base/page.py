@@ -17,6 +17,8 @@ import ada_url
 import pyarrow as pa
 from publicsuffixlist import PSLFILE, PublicSuffixList
 
+PLAIN_TEXT = "text/plain"
+"""`content_mime_detected` of a page that is text without markup, as corpora hold it. All other pages are HTML."""
 MISSING_URL, BROKEN_URL, IP_URL, DOMAIN_URL, SUFFIX_URL = "missing", "broken", "ip", "domain", "suffix"
 
 
@@ -55,6 +57,7 @@ class Reject:
     url: str = ""
     detail: str = ""
     damaged: bool = False
+    doc_id: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ CONTENT_FIELD = pa.field("content", pa.large_binary(), nullable=False)
 
 REJECT_SCHEMA = pa.schema(
     [
+        pa.field("doc_id", pa.string(), nullable=False),
         pa.field("url", pa.string(), nullable=False),
         pa.field("reason", pa.string(), nullable=False),
         pa.field("detail", pa.string(), nullable=False),

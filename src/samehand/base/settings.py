@@ -72,8 +72,25 @@ class Settings:
     split_bytes: int = setting(
         256_000_000, "read", "Split WARC and JSONL files longer than this between workers.", low=1_000, high=1 << 50
     )
+    url_column: str = setting(
+        "",
+        "read",
+        "Column of the URL in JSONL, Parquet and CSV, such as metadata.url. Empty: found by its usual names.",
+    )
+    text_column: str = setting("", "read", "Column of plain text in JSONL, Parquet and CSV. Empty: text.")
+    html_column: str = setting("", "read", "Column of HTML in JSONL, Parquet and CSV. Empty: html or content.")
+    id_column: str = setting("", "read", "Column of your own document ids. Empty: doc_id or id.")
     keep_pages: bool = setting(
         False, "read", "Store the pages in the run folder. Later commands then work without the inputs.", common=True
+    )
+
+    max_mail_head_bytes: int = setting(
+        1 << 16, "read", "Read this many bytes of the head of a mail or of a part of it.", low=1_000, high=1 << 30
+    )
+    max_mail_parts: int = setting(200, "read", "Read this many parts of a mail, and mark it.", low=1, high=1 << 20)
+    max_mail_depth: int = setting(20, "read", "Read parts within parts of a mail to this depth.", low=1, high=1_000)
+    max_encoded_words: int = setting(
+        200, "read", "Decode this many encoded words of a mail's subject, and mark it.", low=1, high=1 << 20
     )
 
     shingle_bytes: int = setting(16, "style", "Bytes of noise in one shingle (the paper's n).", low=2, high=63)
@@ -269,6 +286,8 @@ class Settings:
             )
         if self.probes * self.probe_dimensions > self.dimensions * self.dimensions:
             raise SettingsError(f"{self.probes} probes are more than {self.dimensions} dimensions have use for.")
+        if self.text_column and self.html_column:
+            raise SettingsError("text_column and html_column are both given: name the one that is to be read.")
         if not self.key:
             raise SettingsError("key is empty: leave it out for the public one, or give a secret.")
 

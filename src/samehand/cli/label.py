@@ -43,11 +43,11 @@ def label(run: str, answers: str | None, **options: Any) -> None:
     sites = label_sites(folder, seed=settings_from(options, stored=folder.settings()).label_seed)
     is_known = answers is not None and _is_known(Path(answers))
     kept = folder.own_file(LABEL_ANSWERS) if answers is None or is_known else Path(answers)
-    with AnswerFile(kept, sites.labelling) as file:
-        if file.cut_off:
-            say(f"The last line of {kept} was not whole and is cut off.")
-        _take_answers(run, sites, file, Path(answers) if answers is not None and is_known else None)
     with folder.locked():
+        with AnswerFile(kept, sites.labelling) as file:
+            if file.cut_off:
+                say(f"The last line of {kept} was not whole and is cut off.")
+            _take_answers(run, sites, file, Path(answers) if answers is not None and is_known else None)
         path = save_labels(folder, sites.labelling)
     counts = sites.labelling.counts()
     say(

@@ -41,7 +41,7 @@ GROWTH_COLUMNS = {"cluster_number": "cluster", "kind": "kind", "pages_before": "
 def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options: Any) -> int:
     """Read, fingerprint, cluster and rank a crawl; print the clusters.
 
-    INPUTS: WARC, WACZ and ARC files, folders of HTML, JSONL and Parquet with columns url and html, globs, @files that
+    INPUTS: WARC, WACZ, ARC and WET files, folders of HTML, JSONL, Parquet and CSV with html or text, globs, @files that
     list inputs, - for standard input. A second run of the same command does only what is missing.
     """
     from samehand.cli.sentences import scan_summary

@@ -12,6 +12,7 @@ import samehand
 from samehand.answers.likeness import Likeness
 from samehand.answers.result import Result
 from samehand.base.neutral import neutral
+from samehand.base.page import PLAIN_TEXT
 from samehand.base.wording import count
 from samehand.cli.footer import completeness, read_sentence
 from samehand.cli.render import layout
@@ -20,6 +21,7 @@ from samehand.methods.registry import methods
 from samehand.methods.style.compare import Comparison
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
+from samehand.store.tables import PAGES
 
 _HOSTS_SHOWN = 10
 _EXCERPT = 60
@@ -30,10 +32,7 @@ def scan_summary(run: "samehand.Run") -> list[str]:
     manifest = run.manifest
     read, unreadable, failed = manifest["stages"]["read"], manifest["unreadable"], len(manifest["failures"])
     lines = [read_sentence(read["pages"], read["skipped"], read["rejected"])]
-    if read["without_url"]:
-        lines.append(
-            f"{count(read['without_url'], 'page')} of {read['pages']:,} have no URL: no host or site is known."
-        )
+    lines += _url_lines(read["pages"], read["without_url"], manifest["inputs"]) + _text_lines(run)
     for name in run.methods:
         lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
     caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
@@ -45,6 +44,28 @@ def scan_summary(run: "samehand.Run") -> list[str]:
         damaged_records=read["damaged"] - len(unreadable) - failed,
         leader_cap_hits=caps,
     )
+
+
+def _url_lines(pages: int, without: int, inputs: list[dict[str, Any]]) -> list[str]:
+    """What is missing where pages have no URL, and where it may be."""
+    if not without:
+        return []
+    in_tables = {"jsonl", "parquet", "csv"} & {source["kind"] for source in inputs}
+    hint = " Name their column with --url-column." if in_tables else ""
+    if without < pages:
+        return [f"{count(without, 'page')} of {pages:,} have no URL: no host or site is known.{hint}"]
+    return [f"WARNING: no page has a URL, so no host and no site is known, and no list of them can be made.{hint}"]
+
+
+def _text_lines(run: "samehand.Run") -> list[str]:
+    """Which methods have nothing to say of plain text."""
+    silent = [name for name in ("style", "sites") if name in run.methods]
+    if not silent:
+        return []
+    batches = run.folder.iterate(PAGES, ["content_mime_detected"])
+    texts = sum(batch.column("content_mime_detected").to_pylist().count(PLAIN_TEXT) for batch in batches)
+    of = f"{texts:,} of {count(run.manifest['stages']['read']['pages'], 'page')}"
+    return [f"{of} are plain text, which has no markup for {' and '.join(silent)} to judge."] if texts else []
 
 
 def growth_line(growth: dict[str, int]) -> str:

@@ -24,9 +24,11 @@ from samehand.engine.tasks import TaskOutcome
 from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
 from samehand.sources import FORMATS, Source, Unit, plan_units
+from samehand.sources.reasons import MISSING_COLUMN
 from samehand.store.done import digest_of
 from samehand.store.folder import MADE_WITH, RunFolder
 from samehand.store.manifest import DONE, READING
+from samehand.store.tables import REJECTS
 
 _MEASURED_PACKAGES = ("numpy", "numba", "pyarrow", "fastwarc", "publicsuffixlist")
 
@@ -56,8 +58,18 @@ def run_scan(
         looked = len(plan.sources) + len(plan.unreadable)
         reasons = {**counts["skipped"], **counts["rejected"]}
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.items()) or "there was no record at all"
-        raise InputError(f"No page was found in {looked} inputs: {why}. Give {FORMATS[settings.profile]}.")
+        raise InputError(
+            f"No page was found in {looked} inputs: {why}{_column_hint(folder)}. Give {FORMATS[settings.profile]}."
+        )
     return folder
+
+
+def _column_hint(folder: RunFolder) -> str:
+    """Which columns a table should have, and which it has."""
+    rejects = folder.read(REJECTS, ["reason", "detail"]).to_pylist()
+    details = (reject["detail"] for reject in rejects if reject["reason"] == MISSING_COLUMN.name)
+    first = next(details, None)
+    return f" ({first}; --text-column, --html-column and --url-column name others)" if first else ""
 
 
 def run_add(

@@ -4,9 +4,11 @@ import functools
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.buffers import column_buffers
+from samehand.base.page import PLAIN_TEXT
 from samehand.base.settings import Settings
 from samehand.html import Limits, Markup, parse_pages
 from samehand.sources.http.charset import as_utf8
@@ -28,13 +30,32 @@ class PageBatch:
         return self.rows.column("page_id")
 
     @functools.cached_property
+    def is_text(self) -> NDArray[np.bool_]:
+        """Which pages are plain text. They have no markup, so style and sites have nothing to say of them."""
+        kinds = self.rows.column("content_mime_detected")
+        return np.asarray(pc.equal(kinds, PLAIN_TEXT).fill_null(False))
+
+    @functools.cached_property
+    def html_rows(self) -> pa.RecordBatch:
+        """The rows, with nothing as the content of plain texts."""
+        if not self.is_text.any():
+            return self.rows
+        content = pc.if_else(pa.array(self.is_text), pa.scalar(b"", pa.large_binary()), self.rows.column("content"))
+        return self.rows.set_column(self.rows.schema.get_field_index("content"), "content", content)
+
+    @functools.cached_property
     def content(self) -> pa.LargeBinaryArray:
-        """The pages' bytes, their letters as UTF-8; the column itself where nothing had to change."""
+        """The pages' bytes, their letters as UTF-8; the column itself where nothing had to change.
+
+        Plain text is given as HTML that shows just this text.
+        """
         if self._settings.profile == "mail":
             return self.rows.column("content")
         contents = self.rows.column("content").to_pylist()
         charsets = self.rows.column("content_charset").to_pylist()
         changed = [as_utf8(*page) for page in zip(contents, charsets, strict=True)]
+        for row in np.flatnonzero(self.is_text).tolist():
+            changed[row] = b"<plaintext>" + changed[row]
         if all(after is before for after, before in zip(changed, contents, strict=True)):
             return self.rows.column("content")
         return pa.array(changed, pa.large_binary())

@@ -4,6 +4,7 @@ from typing import Final
 
 from samehand.sources.archive.wacz import WACZ_READER
 from samehand.sources.archive.warc import ARC_READER, WARC_READER
+from samehand.sources.delimited import CSV_READER
 from samehand.sources.files import FOLDER_READER, HTML_READER
 from samehand.sources.jsonl import JSONL_READER
 from samehand.sources.mail.messages import MAIL_READER
@@ -16,6 +17,7 @@ READERS: Final = (
     WACZ_READER,
     PARQUET_READER,
     JSONL_READER,
+    CSV_READER,
     FOLDER_READER,
     HTML_READER,
     MAIL_READER,

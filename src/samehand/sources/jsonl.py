@@ -1,4 +1,4 @@
-"""JSONL, plain or packed: a page in each line. A page is found again by the offset of its line in the unpacked file."""
+"""JSONL, plain or packed: a document in each line. It is found again by the offset of its line in the unpacked file."""
 
 import io
 import json
@@ -9,16 +9,17 @@ from samehand.base.page import Outcome
 from samehand.base.settings import Settings
 from samehand.sources.archive.frames import codec_for
 from samehand.sources.archive.members import STEP, MemberError, MemberStream
-from samehand.sources.http.body import Origin, bounded_url, guarded, make_page, refuse
+from samehand.sources.http.body import Origin, bounded_url, guarded, refuse
 from samehand.sources.reader import Look, Reader, Reading, Source, Unit, by_bytes
-from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, reject, text_of
-from samehand.sources.tables import CONTENT_COLUMNS, ID_COLUMNS, UTF8_HTML, doc_id_of, first_of, missing_columns
+from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, MISSING_COLUMN, reject, text_of
+from samehand.sources.tables import Fields, choose_columns, doc_id_of, outcome_of_fields, time_in
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _JSON_ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 _NO_END: Final = 1 << 62
 _LINE_EXTRA = 1_000_000
 _SKIP_STEP = 1 << 20
+_ABSENT: Final = object()
 
 
 class Line(NamedTuple):
@@ -35,9 +36,14 @@ def unpacked(file: BinaryIO, size: int) -> BinaryIO | None:
     return io.BufferedReader(MemberStream(codec(file, size)), STEP) if codec else None
 
 
+def longest_line(settings: Settings) -> int:
+    """Bytes of the longest line that is held."""
+    return 3 * settings.max_page_bytes + _LINE_EXTRA
+
+
 def read_line(stream: BinaryIO, settings: Settings) -> Line | None:
     """The next line, None at the end. It may be three times as long as a page, since JSON escapes letters."""
-    longest = 3 * settings.max_page_bytes + _LINE_EXTRA
+    longest = longest_line(settings)
     text = stream.readline(longest)
     size = len(text)
     if size < longest or text.endswith(b"\n"):
@@ -91,7 +97,7 @@ def _find_page(source: Source, source_path: str, offset: int, settings: Settings
         try:
             if stream is None:
                 file.seek(offset)
-            elif not _skip(stream, offset):
+            elif not skip(stream, offset):
                 return None
             line = read_line(stream or file, settings)
         except MemberError:
@@ -111,7 +117,8 @@ def _line_start(file: BinaryIO, unit: Unit) -> int:
     return position
 
 
-def _skip(stream: BinaryIO, size: int) -> bool:
+def skip(stream: BinaryIO, size: int) -> bool:
+    """Passes over so many bytes. False if the stream ends before."""
     while size and (data := stream.read(min(size, _SKIP_STEP))):
         size -= len(data)
     return size == 0
@@ -125,22 +132,37 @@ def _outcome_of_line(line: Line, origin: Origin, settings: Settings) -> Outcome:
 
 
 def _outcome_of_row(row: dict[str, Any], origin: Origin, settings: Settings) -> Outcome:
-    url = row.get("url")
+    url = value_at(row, settings.url_column or "url")
     if isinstance(url, str):
         origin = origin._replace(url=bounded_url(url.encode("utf-8", "replace")))
-    id_column = first_of(ID_COLUMNS, row)
-    if id_column:
-        origin = origin._replace(doc_id=doc_id_of(row[id_column]))
-    column = first_of(CONTENT_COLUMNS, row)
-    if column is None:
-        return refuse(origin, MISSING_COLUMN, missing_columns(CONTENT_COLUMNS, row))
-    html = row[column]
-    if html is None:
-        return refuse(origin, EMPTY_BODY)
-    if not isinstance(html, str):
-        return refuse(origin, MISSING_COLUMN, f"{column} is {type(html).__name__}, not text")
-    limit = settings.max_page_bytes
-    return make_page(html[: limit + 1].encode("utf-8", "replace"), origin, media=UTF8_HTML, limit=limit)
+    columns = choose_columns(settings, lambda name: value_at(row, name) is not _ABSENT, lambda: _names_in(row))
+    if isinstance(columns, str):
+        return refuse(origin, MISSING_COLUMN, columns)
+    content = value_at(row, columns.content)
+    if not isinstance(content, str | None):
+        return refuse(origin, MISSING_COLUMN, f"{columns.content} is {type(content).__name__}, not text")
+    url, doc_id, time = (value_at(row, name) if name else None for name in columns[1:4])
+    fields = Fields(
+        content=None if content is None else content[: settings.max_page_bytes + 1].encode("utf-8", "replace"),
+        url=url.encode("utf-8", "replace") if isinstance(url, str) else b"",
+        doc_id=doc_id_of(doc_id),
+        time=time_in(time),
+    )
+    return outcome_of_fields(fields, columns, origin, settings)
+
+
+def value_at(row: Any, name: str) -> Any:
+    """The value of a column. Dots lead into nested objects, unless a key itself has them."""
+    if not isinstance(row, dict) or name in row:
+        return row[name] if isinstance(row, dict) else _ABSENT
+    outer, dot, inner = name.partition(".")
+    return value_at(row.get(outer), inner) if dot else _ABSENT
+
+
+def _names_in(row: dict[str, Any]) -> Iterator[str]:
+    """The columns of a row, those of nested objects one level deep."""
+    for name, value in row.items():
+        yield from (f"{name}.{inner}" for inner in value) if isinstance(value, dict) and value else (name,)
 
 
 JSONL_READER: Final = Reader(

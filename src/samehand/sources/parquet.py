@@ -1,34 +1,35 @@
-"""Parquet: a page in each row. A page is found again by the number of its row."""
+"""Parquet: a document in each row. It is found again by the number of its row."""
 
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from samehand.base.page import Outcome
 from samehand.base.settings import Settings
-from samehand.sources.http.body import HTML, MAX_URL, Origin, bounded_url, guarded, make_page, refuse
+from samehand.sources.http.body import HTML, MAX_URL, Origin, guarded
 from samehand.sources.reader import Reader, Reading, Source, Span, Unit
-from samehand.sources.reasons import DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, reject, text_of
-from samehand.sources.tables import CONTENT_COLUMNS, ID_COLUMNS, UTF8_HTML, doc_id_of, first_of, missing_columns
+from samehand.sources.reasons import DAMAGED_RECORD, MISSING_COLUMN, reject, text_of
+from samehand.sources.tables import (
+    UTF8_HTML,
+    Columns,
+    Fields,
+    choose_columns,
+    doc_id_of,
+    outcome_of_fields,
+    time_in,
+)
 
 _ARROW_ERRORS: Final = (pa.ArrowException, OSError, ValueError)
 _BATCH_ROWS = 64
+_DEEPEST = 8
+"""Structs in structs that are looked into."""
 _TEXT_CHECKS: Final = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 _BYTES_CHECKS: Final = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
-
-
-class _Columns(NamedTuple):
-    """The columns that are read, by name; None for one that the table does not have."""
-
-    content: str
-    url: str | None
-    doc_id: str | None
-
-    def names(self) -> list[str]:
-        return [name for name in self if name]
 
 
 def _split(source: Source, split_bytes: int) -> Iterable[Span]:
@@ -68,7 +69,7 @@ def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]
     source = unit.source
     try:
         table = pq.ParquetFile(source.path)
-        columns = _columns_of(table.schema_arrow)
+        columns = _columns_of(table.schema_arrow, settings)
         _check_rows(table.metadata)
     except _ARROW_ERRORS as error:
         yield reject(source.name, 0, reason=DAMAGED_RECORD, size=source.size, detail=text_of(error))
@@ -86,9 +87,9 @@ def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]
 def _find_page(source: Source, source_path: str, row: int, settings: Settings) -> Outcome | None:
     try:
         with pq.ParquetFile(source.path) as table:
-            columns = _columns_of(table.schema_arrow)
+            columns = _columns_of(table.schema_arrow, settings)
             for group, first in _row_groups(table, 0, row + 1):
-                if isinstance(columns, _Columns) and row < first + table.metadata.row_group(group).num_rows:
+                if isinstance(columns, Columns) and row < first + table.metadata.row_group(group).num_rows:
                     outcomes = _outcomes_of_group(
                         table, group, row=first, columns=columns, source=source, settings=settings
                     )
@@ -114,19 +115,35 @@ def _check_rows(metadata: pq.FileMetaData) -> None:
         raise ValueError("the row groups do not have as many rows as the table")
 
 
-def _columns_of(schema: pa.Schema) -> _Columns | str:
-    """The columns to read, or what is wrong with the table."""
-    types = dict(zip(reversed(schema.names), reversed(schema.types), strict=True))  # the first of equal names counts
-    content = first_of(CONTENT_COLUMNS, types)
-    if content is None:
-        return missing_columns(CONTENT_COLUMNS, schema.names)
-    if not _is_bytes(types[content]):
-        return f"{content} is {types[content]}, not text"
-    url = "url" if "url" in types and _is_bytes(types["url"]) else None
-    doc_id = first_of(ID_COLUMNS, types)
-    if doc_id and not (_is_bytes(types[doc_id]) or pa.types.is_integer(types[doc_id])):
-        doc_id = None
-    return _Columns(content, url, doc_id)
+def _columns_of(schema: pa.Schema, settings: Settings) -> Columns | str:
+    """The columns to read, or what is wrong with the table. Columns of a type that cannot be used are not there."""
+    types = _types_in(schema)
+    columns = choose_columns(settings, types.__contains__, lambda: types)
+    if isinstance(columns, str):
+        return columns
+    if not _is_bytes(types[columns.content]):
+        return f"{columns.content} is {types[columns.content]}, not text"
+    return columns._replace(
+        url=_if_usable(columns.url, types, _is_bytes),
+        doc_id=_if_usable(columns.doc_id, types, lambda kind: _is_bytes(kind) or pa.types.is_integer(kind)),
+        time=_if_usable(columns.time, types, lambda kind: _is_bytes(kind) or pa.types.is_temporal(kind)),
+    )
+
+
+def _if_usable(name: str | None, types: dict[str, pa.DataType], is_usable: Callable[[pa.DataType], bool]) -> str | None:
+    return name if name and is_usable(types[name]) else None
+
+
+def _types_in(fields: Iterable[pa.Field], prefix: str = "", depth: int = 0) -> dict[str, pa.DataType]:
+    """The type of each column by its name, `outer.inner` if it is nested. The first of equal names counts."""
+    types: dict[str, pa.DataType] = {}
+    for field in fields:
+        if pa.types.is_struct(field.type) and depth < _DEEPEST:
+            inner = _types_in(field.type, f"{prefix}{field.name}.", depth + 1)
+        else:
+            inner = {prefix + field.name: field.type}
+        types |= {name: kind for name, kind in inner.items() if name not in types}
+    return types
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -136,14 +153,13 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _outcomes_of_group(
-    table: pq.ParquetFile, group: int, *, row: int, columns: _Columns, source: Source, settings: Settings
+    table: pq.ParquetFile, group: int, *, row: int, columns: Columns, source: Source, settings: Settings
 ) -> Iterator[Outcome]:
     """What a row group holds. If it is damaged, the rest of it is one reject."""
-    names = columns.names()
+    names = [name for name in columns[:4] if name]
     try:
         for batch in table.iter_batches(_BATCH_ROWS, row_groups=[group], columns=names, use_threads=False):
-            # By number, because names need not be unique.
-            read = [_plain(batch.column(batch.schema.names.index(name))) for name in names]
+            read = [_column(batch, name) for name in names]
             for values in zip(*read, strict=True):
                 origin = Origin(source.name, row)
                 yield _outcome_of_values(dict(zip(names, values, strict=True)), columns, origin, settings)
@@ -152,29 +168,37 @@ def _outcomes_of_group(
         yield reject(source.name, row, reason=DAMAGED_RECORD, detail=text_of(error))
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    """A column, out of the structs that it is nested in. By number, because names need not be unique."""
+    names = batch.schema.names
+    outer = name if name in names else next(one for one in names if name.startswith(f"{one}."))
+    column = batch.column(names.index(outer))
+    rest = name[len(outer) + 1 :]
+    while rest:
+        inner = [field.name for field in column.type]
+        step = rest if rest in inner else next(one for one in inner if rest.startswith(f"{one}."))
+        column = pc.struct_field(column, [inner.index(step)])
+        rest = rest[len(step) + 1 :]
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _outcome_of_values(values: dict[str, pa.Scalar], columns: _Columns, origin: Origin, settings: Settings) -> Outcome:
+def _outcome_of_values(values: dict[str, pa.Scalar], columns: Columns, origin: Origin, settings: Settings) -> Outcome:
     return guarded(origin, lambda: _page_of_values(values, columns, origin, settings))
 
 
-def _page_of_values(values: dict[str, pa.Scalar], columns: _Columns, origin: Origin, settings: Settings) -> Outcome:
+def _page_of_values(values: dict[str, pa.Scalar], columns: Columns, origin: Origin, settings: Settings) -> Outcome:
     """The page in a row. Values are taken as bytes, because a text column may hold bytes that are no valid text."""
-    if columns.url and (url := _bytes_in(values[columns.url])):
-        origin = origin._replace(url=bounded_url(url.to_pybytes()))
-    if columns.doc_id:
-        origin = origin._replace(doc_id=_doc_id_in(values[columns.doc_id]))
-    content = _bytes_in(values[columns.content])
-    if content is None:
-        return refuse(origin, EMPTY_BODY)
-    limit = settings.max_page_bytes
-    origin = origin._replace(length=content.size)
-    body = content.slice(0, min(content.size, limit + 1)).to_pybytes()
+    content, url = _bytes_in(values[columns.content]), _bytes_in(values[columns.url]) if columns.url else None
     # Text is UTF-8 whatever its <meta> says. Bytes are as they were served.
-    is_text = any(check(values[columns.content].type) for check in _TEXT_CHECKS)
-    return make_page(body, origin, media=UTF8_HTML if is_text else HTML, limit=limit)
+    is_string = any(check(values[columns.content].type) for check in _TEXT_CHECKS)
+    fields = Fields(
+        content=content and content.slice(0, min(content.size, settings.max_page_bytes + 1)).to_pybytes(),
+        url=url.to_pybytes() if url else b"",
+        doc_id=_doc_id_in(values[columns.doc_id]) if columns.doc_id else None,
+        time=_time_in(values[columns.time]) if columns.time else None,
+        media=UTF8_HTML if is_string else HTML,
+    )
+    return outcome_of_fields(fields, columns, origin._replace(length=content.size if content else 0), settings)
 
 
 def _bytes_in(value: pa.Scalar) -> pa.Buffer | None:
@@ -189,6 +213,21 @@ def _doc_id_in(value: pa.Scalar) -> str | None:
         return None
     start = found.slice(0, min(found.size, 4 * MAX_URL))
     return doc_id_of(start.to_pybytes().decode("utf-8", "replace"))
+
+
+def _time_in(value: pa.Scalar) -> datetime | None:
+    if pa.types.is_temporal(value.type):
+        return time_in(_python_time(value))
+    found = _bytes_in(value)
+    return time_in(found.slice(0, min(found.size, 64)).to_pybytes().decode("utf-8", "replace")) if found else None
+
+
+def _python_time(value: pa.Scalar) -> Any:
+    """A time out of a column. Times that Python cannot have are none."""
+    try:
+        return value.cast(pa.timestamp("ms", tz="UTC")).as_py() if value.is_valid else None
+    except (pa.ArrowException, ValueError, OverflowError):
+        return None
 
 
 PARQUET_READER: Final = Reader(

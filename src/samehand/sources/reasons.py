@@ -24,7 +24,9 @@ _RECORD_TYPES: Final = (
     Reason("request", "skip", "what the crawler asked the server"),
     Reason("metadata", "skip", "notes of the crawler"),
     Reason("revisit", "skip", "a visit that found the same page as before, stored without a body"),
-    Reason("conversion", "skip", "a page that was converted to something else, such as text"),
+    Reason(
+        "conversion", "skip", "a page that was converted to something else; plain text (Common Crawl's WET) is read"
+    ),
     Reason("continuation", "skip", "the rest of a record that was split over several files"),
 )
 SKIPPED_TYPES: Final = frozenset(reason.name for reason in _RECORD_TYPES)
@@ -51,8 +53,12 @@ REASONS: Final = (
         "bad_archive", "damaged", "a zip file that is cut off or contradicts itself about its members", "what is wrong"
     ),
     BAD_JSON := Reason("bad_json", "damaged", "a line that is not a JSON object, or is far too long", "what is wrong"),
+    BAD_ROW := Reason("bad_row", "damaged", "a row of CSV that cannot be read, or is far too long", "what is wrong"),
     MISSING_COLUMN := Reason(
-        "missing_column", "damaged", "a table or a row without HTML", "the wanted and the found columns"
+        "missing_column",
+        "damaged",
+        "a table or a row without a column that is to be read",
+        "the wanted and the found columns",
     ),
     UNREADABLE_FILE := Reason(
         "unreadable_file", "damaged", "the system refuses to read it, or it is not a regular file", "what it said"
@@ -63,7 +69,9 @@ REASONS: Final = (
 )
 
 
-def reject(source_path: str, offset: int, *, reason: Reason, size: int = 0, url: str = "", detail: str = "") -> Reject:
+def reject(
+    source_path: str, offset: int, *, reason: Reason, size: int = 0, url: str = "", detail: str = "", doc_id: str = ""
+) -> Reject:
     """A Reject whose detail is short and valid Unicode."""
     return Reject(
         source_path=source_path,
@@ -73,6 +81,7 @@ def reject(source_path: str, offset: int, *, reason: Reason, size: int = 0, url:
         url=url,
         detail=detail[:MAX_DETAIL].encode("utf-8", "replace").decode("utf-8"),
         damaged=reason.kind == "damaged",
+        doc_id=doc_id,
     )
 
 

@@ -1,8 +1,7 @@
-"""Texts to learn from and to score: plain text files, JSONL with a `text` field, and the visible text of all pages.
+"""Texts to learn from and to score: plain text files, and the visible text of all that a scan reads.
 
 Text files end in .txt or .text, packed ones in .gz, .xz or .zst behind that. A folder gives its text and JSONL files,
-then its pages. A row of JSONL gives its `text`, or the visible text of its `html` or `content`. All other inputs are
-read as a scan reads them. With the profile "mail" a folder is a mailbox, and every message is a text.
+then its pages. With the profile "mail" a folder is a mailbox, and every message is a text.
 """
 
 import collections
@@ -14,22 +13,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from samehand.base.page import Page, Reject
+from samehand.base.page import PLAIN_TEXT, Page, Reject
 from samehand.base.settings import Settings
 from samehand.html import visible_text
 from samehand.sources import find_sources, read_sources
 from samehand.sources.archive.members import MemberError
 from samehand.sources.http.charset import as_utf8
-from samehand.sources.jsonl import Line, read_line, row_of, unpacked
+from samehand.sources.jsonl import unpacked
 from samehand.sources.reader import Source
-from samehand.sources.reasons import BAD_JSON, DAMAGED_RECORD, EMPTY_BODY, MISSING_COLUMN, UNREADABLE_FILE
-from samehand.sources.tables import CONTENT_COLUMNS
+from samehand.sources.reasons import DAMAGED_RECORD, EMPTY_BODY, UNREADABLE_FILE
 
 TEXT_ENDINGS = (".txt", ".text")
 _PACKED_ENDINGS = (".gz", ".xz", ".zst")
 _JSONL_ENDINGS = (".jsonl", ".ndjson")
 _BATCH_BYTES = 8_000_000
-_TEXT_COLUMNS = ("text", *CONTENT_COLUMNS)
 
 Text = tuple[str, bytes]
 """The name of a text, and the text as UTF-8."""
@@ -85,7 +82,7 @@ class TextReader:
         sources, unreadable = find_sources([given], profile=self.settings.profile)
         self.rejects.update(reject.reason for reject in unreadable)
         for source in sources:
-            yield from self._rows(source) if source.kind == "jsonl" else self.pages([source])
+            yield from self.pages([source])
 
     def _text_file(self, path: str) -> Iterator[Text]:
         try:
@@ -108,36 +105,9 @@ class TextReader:
             self.rejects[EMPTY_BODY.name] += 1
 
     def _text_of(self, page: Page) -> bytes:
-        if self.settings.profile == "mail":
+        if page.content_mime_detected == PLAIN_TEXT:  # as mail is, too
             return page.content
         return visible_text(as_utf8(page.content, page.content_charset)).encode()
-
-    def _rows(self, source: Source) -> Iterator[Text]:
-        try:
-            with open(source.path, "rb") as file:
-                stream = unpacked(file, source.size) or file
-                number = 0
-                while line := read_line(stream, self.settings):
-                    number += 1
-                    if line.text is None or not line.text.isspace():
-                        yield from self._row(line, f"{source.name}#{number}")
-        except MemberError:
-            self.rejects[DAMAGED_RECORD.name] += 1
-        except OSError:
-            self.rejects[UNREADABLE_FILE.name] += 1
-
-    def _row(self, line: Line, name: str) -> Iterator[Text]:
-        row = row_of(line)
-        if isinstance(row, str):
-            self.rejects[BAD_JSON.name] += 1
-            return
-        column = next((key for key in _TEXT_COLUMNS if isinstance(row.get(key), str)), None)
-        if column is None:
-            self.rejects[MISSING_COLUMN.name] += 1
-            return
-        text = row[column].encode("utf-8", "replace")
-        url = row.get("url")
-        yield url if isinstance(url, str) and url else name, text if column == "text" else visible_text(text).encode()
 
 
 def _cut(left: bytes, stream: BinaryIO, most: int) -> Iterator[bytes]:

@@ -21,7 +21,9 @@ def large_list_of(kind: pa.DataType) -> pa.DataType:
 
 PAGE_ID = Column("page_id", WHOLE, "Id of the page: number of its unit of work << 32, plus its place within the unit.")
 URL = Column("url", TEXT, "URL; of a page without one `source_path#offset`.")
-DOC_ID = Column("doc_id", TEXT, "The user's own id: column doc_id or id of JSONL and Parquet.", required=False)
+DOC_ID = Column(
+    "doc_id", TEXT, "The user's own id: column doc_id or id of JSONL, Parquet and CSV, or --id-column.", required=False
+)
 CLUSTER_NUMBER = Column("cluster_number", WHOLE, "Rank of the style cluster, from 1; null for a page alone in its own.")
 STYLE_CLUSTER_ID = Column("style_cluster_id", WHOLE, "Stable id of the style cluster.")
 STYLE_FAMILY_ID = Column("style_family_id", WHOLE, "Stable id of the style family.")
@@ -71,6 +73,7 @@ _OF_PAGES = {
     "warc_record_length": "Stored bytes of the record.",
 }
 _OF_REJECTS = {
+    "doc_id": "The user's own id; empty for none.",
     "url": URL.about,
     "reason": "Why the record did not become a page.",
     "detail": "What exactly was wrong.",

@@ -8,22 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
+from samehand.kernels.html.entities import References, copy_span
+from samehand.kernels.html.markup import EXPANSION
+from samehand.kernels.pointers import lend, pointer
+
+LONGEST_HEAD = 2048
+"""Bytes of an address that are searched for its host. A host of 253 letters fits, each written as a reference."""
+
+_AMPERSAND = np.uint8(0x26)
 
 
 @nb.njit(cache=True, nogil=True)
 def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    """FNV-1a of the lower-cased host at `start`. A slash, colon, question mark, number sign or blank ends it."""
+    """FNV-1a of the lower-cased host at `start`. A slash, backslash, question mark, number sign or blank ends it."""
     state = FNV_BASIS
+    is_port = False
     for position in range(start, end):
         byte = data[position]
-        if byte in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) or byte <= 0x20:
+        if byte in (0x2F, 0x3F, 0x23, 0x5C) or byte <= 0x20:
             break
-        if byte == 0x40:  # what is before an @ is no host
-            state = FNV_BASIS
+        if byte == 0x40:  # what is before an @ is a user and a password
+            state, is_port = FNV_BASIS, False
             continue
+        is_port |= byte == 0x3A
         if 0x41 <= byte <= 0x5A:
             byte += np.uint8(0x20)
-        state = (state ^ np.uint64(byte)) * FNV_PRIME
+        if not is_port:
+            state = (state ^ np.uint64(byte)) * FNV_PRIME
     return np.uint64(0) if state == FNV_BASIS else finish(state)
 
 
@@ -45,22 +56,35 @@ def _host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
+def _host_of(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    begin = _host_start(data, start, end)
+    return _hash_host(data, begin, end) if begin >= 0 else np.uint64(0)
+
+
+@nb.njit(cache=True, nogil=True)
 def link_hosts(
     data: NDArray[np.uint8],
     page_starts: NDArray[np.int64],
     link_offsets: NDArray[np.int64],
     link_starts: NDArray[np.int64],
     link_lengths: NDArray[np.int64],
+    references: References,
 ) -> NDArray[np.uint64]:
     """The hash of each link's host, 0 for relative links. The links of page i begin at link_offsets[i]."""
     hosts = np.zeros(link_starts.size, np.uint64)
+    head = np.empty(EXPANSION * LONGEST_HEAD + 1, np.uint8)
     for page in range(page_starts.size):
         for link in range(link_offsets[page], link_offsets[page + 1]):
             start = page_starts[page] + link_starts[link]
-            end = start + link_lengths[link]
-            begin = _host_start(data, start, end)
-            if begin >= 0:
-                hosts[link] = _hash_host(data, begin, end)
+            end = start + min(link_lengths[link], LONGEST_HEAD)
+            if np.any(data[start:end] == _AMPERSAND):
+                bounds = np.uint64(start), np.uint64(end)
+                stop = copy_span(
+                    pointer(data), bounds[0], bounds[1], True, True, lend(references), pointer(head), np.uint64(0)
+                )
+                hosts[link] = _host_of(head, 0, int(stop))
+            else:
+                hosts[link] = _host_of(data, start, end)
     return hosts
 
 

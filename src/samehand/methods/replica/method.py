@@ -11,7 +11,7 @@ from samehand.base.buffers import as_binary, column_buffers
 from samehand.base.files import copy_whole, file_digest
 from samehand.base.settings import Settings
 from samehand.base.wording import count
-from samehand.kernels.html.links import link_hosts
+from samehand.html import link_hosts
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.replica.lexicon import Lexicon
@@ -117,7 +117,7 @@ def _link_hosts(pages: PageBatch) -> pa.LargeListArray:
     if found is None:
         return pa.array([[]] * count, kind)
     data, offsets = column_buffers(pages.content)
-    hosts = link_hosts(data, offsets[:-1], found.link_offsets, found.link_starts, found.link_lengths)
+    hosts = link_hosts(data, offsets, found)
     rows = np.repeat(np.arange(count), np.diff(found.link_offsets))
     rows, hosts = rows[hosts != 0], hosts[hosts != 0]
     order = np.lexsort((hosts, rows))

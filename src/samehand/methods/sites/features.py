@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.buffers import end_to_end
-from samehand.html import TAG_NAMES, Markup
-from samehand.kernels.html.links import hash_hosts, link_hosts
+from samehand.html import TAG_NAMES, Markup, link_hosts
+from samehand.kernels.html.links import hash_hosts
 from samehand.methods.sites.placeholders import PageSummary, placeholder_kind
 from samehand.store.tables import SITE_PAGES
 
@@ -102,7 +102,7 @@ def page_features(
 
     `found` is what `parse_pages` made of `data`, in which the pages lie end to end.
     """
-    hosts = link_hosts(data, offsets[:-1], found.link_offsets, found.link_starts, found.link_lengths)
+    hosts = link_hosts(data, offsets, found)
     loads = np.concatenate([[0], np.cumsum(np.isin(found.tags, _LOADERS))])[found.tag_offsets]
     columns = ("page_id", "url_host_name", "url_host_private_domain", "fetch_status")
     ids, names, domains, statuses = (pages.column(name).to_pylist() for name in columns)

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from samehand.base.page import PLAIN_TEXT
 from samehand.methods.home_pages import home_pages
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES
@@ -11,8 +12,10 @@ _COLUMNS = ["page_id", "url", "url_host_name", "url_host_registered_domain", "ur
 
 
 def site_homes(folder: RunFolder) -> pa.Table:
-    """site, page_id, url and url_host_registered_domain of each home page, in order of page ids."""
-    return home_pages(folder.read(PAGES, _COLUMNS))
+    """site, page_id, url and url_host_registered_domain of each home page, in order of page ids. Plain text is none."""
+    pages = folder.read(PAGES, [*_COLUMNS, "content_mime_detected"])
+    is_text = pc.equal(pages.column("content_mime_detected"), PLAIN_TEXT).fill_null(False)
+    return home_pages(pages.filter(pc.invert(is_text)))
 
 
 def domains_of(homes: pa.Table) -> list[str]:

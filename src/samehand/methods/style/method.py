@@ -85,7 +85,7 @@ class _StyleStage:
 
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A fingerprint for each page."""
-        return style_batch(pages.rows, self.settings)
+        return style_batch(pages.html_rows, self.settings)
 
 
 METHOD = StyleMethod()

@@ -1,6 +1,7 @@
 """Heads of WARC and ARC records: what they say, and whether some bytes are one."""
 
 import functools
+import itertools
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -49,11 +50,12 @@ class Format(Protocol):
 
 
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
-_VERSION: Final = re.compile(rb"WARC/\d\.\d")
+_VERSION: Final = re.compile(rb"WARC/\d\.\d", re.IGNORECASE)
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 # Atomic groups never backtrack, so a search over hostile bytes stays linear.
 _STRICT_WARC: Final = re.compile(
-    rb"WARC/\d\.\d{1,2}[ \t]*+\r?\n(?>[^\s:][^\n:]*+:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)++\r?\n"
+    rb"WARC/\d\.\d{1,2}[ \t]*+\r?\n(?>[^\s:][^\n:]*+:[^\n]*+\n(?:[ \t][^\n]*+\n)*+)++\r?\n",
+    re.IGNORECASE,
 )
 _DIGEST: Final = re.compile(rb"\s*sha1:([A-Z2-7]{32})\s*\Z", re.IGNORECASE)
 _TRUNCATIONS: Final = frozenset({b"length", b"time", b"disconnect", b"unspecified"})
@@ -63,8 +65,11 @@ class WarcFormat:
     """WARC: a version line, `name: value` lines, a blank line."""
 
     name = "warc"
-    starts: tuple[bytes, ...] = (b"WARC/",)
-    needle = re.compile(rb"(WARC/)\d\.\d")
+    # The grammar of the standard gives the word as a literal string, which may be in any case.
+    starts: tuple[bytes, ...] = tuple(
+        bytes(word) + b"/" for word in itertools.product(*zip(b"WARC", b"warc", strict=True))
+    )
+    needle = re.compile(rb"([Ww][Aa][Rr][Cc]/)\d\.\d")
 
     def head_size(self, data: bytes) -> int:
         """The head ends with the first blank line."""
@@ -134,9 +139,11 @@ class ArcFormat:
         # The date is searched, because the URL before it may hold blanks, and version 2 has more words behind it.
         date = next((at for at in range(2, len(words) - 2) if len(words[at]) == 14 and words[at].isdigit()), None)
         length = _length_of(words[-1])
+        described = head.startswith(b"filedesc:")
+        if date is None and described and len(words) in (5, 10) and words[2] == b"-":
+            date = 2  # a dash stands for a value that the writer did not know
         if date is None or length is None:
             return None
-        described = head.startswith(b"filedesc:")
         is_http = head.startswith((b"http://", b"https://"))
         return RecordHead(
             record_type="warcinfo" if described else "response",

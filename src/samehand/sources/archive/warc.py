@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Generator, Iterator
 from typing import BinaryIO, Final, NamedTuple
 
-from samehand.base.page import Outcome, Page, Skip
+from samehand.base.page import PLAIN_TEXT, Outcome, Page, Skip
 from samehand.base.settings import Settings
 from samehand.sources.archive.fast import fast_records
 from samehand.sources.archive.frames import CODECS, codec_for
@@ -14,9 +14,10 @@ from samehand.sources.archive.packed import MemberRecords
 from samehand.sources.archive.records import Damage, PlainRecords, Record, RecordReader, find_plain
 from samehand.sources.archive.window import ByteFile, read_at
 from samehand.sources.http.body import Origin, guarded, refuse
-from samehand.sources.http.responses import page_from_resource, page_from_response
+from samehand.sources.http.responses import media_of, page_from_resource, page_from_response
 from samehand.sources.reader import Look, Reader, Reading, Source, Unit, by_bytes
 from samehand.sources.reasons import EMPTY_BODY, SKIPPED_TYPES, TRUNCATED_RECORD, UNKNOWN_RECORD_TYPE, reject
+from samehand.sources.tables import text_page
 
 BLOCK_EXTRA: Final = 1 << 20
 """Bytes of a record that are read beyond the longest page: room for HTTP heads and chunk lines."""
@@ -182,6 +183,8 @@ def outcome_of(item: Record | Damage, *, name: str, settings: Settings) -> Outco
 
 def _outcome_of_record(record: Record, origin: Origin, settings: Settings) -> Outcome:
     head = record.head
+    if head.record_type == "conversion" and media_of(head.content_type[:256]).mime == PLAIN_TEXT:
+        return text_page(record.block, origin, limit=settings.max_page_bytes)
     if head.record_type in SKIPPED_TYPES:
         return Skip(origin.source_path, origin.offset, head.record_type)
     if head.record_type not in ("response", "resource"):

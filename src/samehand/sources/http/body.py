@@ -100,7 +100,8 @@ def make_page(body: bytes, origin: Origin, *, media: Media, limit: int, status: 
 
 def refuse(origin: Origin, reason: Reason, detail: str = "") -> Reject:
     """The Reject for the record at `origin`."""
-    return reject(origin.source_path, origin.offset, reason=reason, size=origin.length, url=origin.url, detail=detail)
+    place = (origin.source_path, origin.offset)
+    return reject(*place, reason=reason, size=origin.length, url=origin.url, detail=detail, doc_id=origin.doc_id or "")
 
 
 def may_be_html(media: Media) -> bool:

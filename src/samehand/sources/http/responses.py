@@ -15,27 +15,31 @@ from samehand.sources.http.coding import BombError, CodingError, dechunk, decode
 from samehand.sources.reasons import BAD_ENCODING, BAD_HTTP, DECOMPRESSION_BOMB, HTTP_STATUS, NOT_HTML
 
 MAX_HEAD = 256 << 10
-"""Longest HTTP head in bytes: the limit of browsers."""
-
-MAX_INTERIM = 4
-"""Responses of status 1xx that may come before the final one."""
+"""Longest HTTP head in bytes: the limit of browsers. The responses of status 1xx before the final one count too."""
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
-_STATUS: Final = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
+# SHOUTcast servers write ICY for HTTP/1.0.
+_STATUS: Final = re.compile(rb"(?:HTTP/\d(?:\.\d)?|ICY)[ \t]+(\d{3})(?!\d)", re.IGNORECASE)
 _FIELDS: Final = re.compile(
     rb"\n(content-(?:type|encoding)|transfer-encoding)[ \t]*:([^\n]*(?:\n[ \t][^\n]*)*)", re.IGNORECASE
 )
+_NO_CODINGS: Final = frozenset({"identity", "none", "chunked"})
 _CHARSET: Final = re.compile(rb";[\s]*charset[\s]*=[\s]*(\"[^\"]*\"|[^;\s]+)", re.IGNORECASE)
 
 
 class Head(NamedTuple):
     """The parts of an HTTP head that decide what its body is, and where the body starts."""
 
-    status: int
+    status: int | None
     media: Media
-    content_codings: tuple[str, ...]
+    codings: tuple[str, ...]
+    """How the body is packed, in the order it was done: content codings, then transfer codings."""
     chunked: bool
     body_start: int
+
+
+_HTTP_0_9: Final = Head(None, Media(""), (), chunked=False, body_start=0)
+"""HTTP/0.9 has no head. As in browsers, a body is believed to be such a response if it is HTML by its first tag."""
 
 
 def page_from_response(block: bytes, origin: Origin, *, cut: bool, settings: Settings) -> Outcome:
@@ -43,7 +47,7 @@ def page_from_response(block: bytes, origin: Origin, *, cut: bool, settings: Set
     head = read_head(block)
     if isinstance(head, str):
         return refuse(origin, BAD_HTTP, head)
-    if not (settings.any_status or 200 <= head.status <= 299):
+    if not (settings.any_status or head.status is None or 200 <= head.status <= 299):
         return refuse(origin, HTTP_STATUS, str(head.status))
     if not may_be_html(head.media):
         return refuse(origin, NOT_HTML, head.media.mime)
@@ -54,7 +58,7 @@ def page_from_response(block: bytes, origin: Origin, *, cut: bool, settings: Set
         body, complete = dechunk(body)
         if not complete:
             origin = origin._replace(truncated=origin.truncated or "disconnect")
-    if head.content_codings:
+    if head.codings:
         return _page_from_packed(body, origin, head=head, settings=settings)
     return make_page(body, origin, media=head.media, limit=settings.max_page_bytes, status=head.status)
 
@@ -70,35 +74,36 @@ def page_from_resource(block: bytes, origin: Origin, *, content_type: bytes, set
 def read_head(block: bytes) -> Head | str:
     """The head of an HTTP response, or what is wrong with it."""
     start = 0
-    for _ in range(MAX_INTERIM):
-        status_line = _STATUS.match(block, start)
-        if status_line is None:
-            return "no status line"
-        end = _HEAD_END.search(block, start, start + MAX_HEAD)
-        if end is None and len(block) - start > MAX_HEAD:
+    line = _STATUS.match(block)
+    if line is None:
+        return _HTTP_0_9 if looks_like_html(block) else "no status line"
+    while True:
+        end = _HEAD_END.search(block, start, MAX_HEAD)
+        if end is None and len(block) > MAX_HEAD:
             return f"head longer than {MAX_HEAD} bytes"
         body_start = end.end() if end else len(block)
-        status = int(status_line[1])
-        if status >= 200 or not block.startswith(b"HTTP/", body_start):
-            break
+        status = int(line[1])
+        line = _STATUS.match(block, body_start) if status < 200 else None
+        if line is None:
+            return _head_of(block[start:body_start], status, body_start)
         start = body_start
-    return _head_of(block[start:body_start], status, body_start)
 
 
 def _head_of(head: bytes, status: int, body_start: int) -> Head:
     media: Media | None = None
-    content_codings: tuple[str, ...] = ()
-    chunked = False
+    content_codings: list[str] = []
+    transfer_codings: list[str] = []
     for name, value in _FIELDS.findall(head):
         field = name.lower()
         if field == b"content-type":
             # The first one counts, as in Common Crawl's index.
             media = media or media_of(value[:256])
         elif field == b"content-encoding":
-            content_codings += tuple(coding for coding in _tokens(value) if coding not in ("identity", "none"))
+            content_codings += _tokens(value)
         else:
-            chunked = chunked or "chunked" in _tokens(value)
-    return Head(status, media or Media(""), content_codings, chunked, body_start)
+            transfer_codings += _tokens(value)
+    codings = tuple(coding for coding in content_codings + transfer_codings if coding not in _NO_CODINGS)
+    return Head(status, media or Media(""), codings, "chunked" in transfer_codings, body_start)
 
 
 def _tokens(value: bytes) -> list[str]:
@@ -120,12 +125,12 @@ def _page_from_packed(body: bytes, origin: Origin, *, head: Head, settings: Sett
     if body and not looks_like_html(body):
         try:
             body, truncated = decode_body(
-                body, head.content_codings, limit=limit, max_compression_ratio=settings.max_compression_ratio
+                body, head.codings, limit=limit, max_compression_ratio=settings.max_compression_ratio
             )
         except BombError as error:
             return refuse(origin, DECOMPRESSION_BOMB, str(error))
         except CodingError:
-            return refuse(origin, BAD_ENCODING, ", ".join(head.content_codings))
+            return refuse(origin, BAD_ENCODING, ", ".join(head.codings))
         if truncated:
             origin = origin._replace(truncated=origin.truncated or truncated)
     return make_page(body, origin, media=head.media, limit=limit, status=head.status)

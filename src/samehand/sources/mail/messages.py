@@ -41,8 +41,12 @@ class _Raw(NamedTuple):
 class _Rule(NamedTuple):
     """What all messages of a mailbox are read with."""
 
-    limit: int
+    settings: Settings
     html_to_text: HtmlToText
+
+    @property
+    def limit(self) -> int:
+        return self.settings.max_page_bytes
 
 
 class _File(NamedTuple):
@@ -87,7 +91,7 @@ def _rule(settings: Settings, html_to_text: HtmlToText | None) -> _Rule:
         from samehand.html import visible_text
 
         html_to_text = visible_text
-    return _Rule(settings.max_page_bytes, html_to_text)
+    return _Rule(settings, html_to_text)
 
 
 def _files(path: str, name: str) -> Iterator[_File]:
@@ -182,7 +186,7 @@ def _outcome_of(raw: _Raw, name: str, rule: _Rule) -> Outcome:
 
 def _page_of(raw: _Raw, origin: Origin, rule: _Rule) -> Outcome:
     data = _QUOTED_FROM.sub(rb"\1", raw.data) if raw.number and b">From " in raw.data else raw.data
-    message = read_message(data, rule.html_to_text)
+    message = read_message(data, rule.html_to_text, rule.settings)
     if not message.has_field:
         return refuse(origin, NOT_MAIL)
     if not message.subject and (not message.body or message.body.isspace()):

@@ -8,7 +8,7 @@ are looked at. Nothing raises: `Message.notes` says what is wrong.
     ------------  --------------------------------------------------------------------------------------------
     broken_mime   a head without a blank line, a multipart without boundary, parts or end: everything is read
     bad_base64    base64 with other bytes in it, or cut off: the base64 letters are decoded
-    over_limits   more header bytes, parts, nesting or encoded words than the limits: the first of them are read
+    over_limits   more header bytes, parts, nesting or encoded words than the settings: the first of them are read
 """
 
 import binascii
@@ -17,13 +17,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from samehand.base.settings import Settings
 from samehand.sources.http.charset import SINGLE_BYTE_CODECS, charset_name, to_ascii_compatible
-
-MAX_HEAD_BYTES = 64 << 10
-"""Bytes that are read of one head, that of the message or of a part."""
-MAX_PARTS = 200
-MAX_DEPTH = 20
-MAX_ENCODED_WORDS = 200
 
 BROKEN_MIME: Final = "broken_mime"
 BAD_BASE64: Final = "bad_base64"
@@ -86,10 +81,10 @@ class _Part:
     text: str = ""
 
 
-def read_message(data: bytes, html_to_text: HtmlToText) -> Message:
+def read_message(data: bytes, html_to_text: HtmlToText, settings: Settings) -> Message:
     """The subject and text of the message in `data`. `html_to_text` turns HTML as UTF-8 into its visible text."""
     notes: set[str] = set()
-    parts = _walk(data, notes)
+    parts = _walk(data, settings, notes)
     # A part comes behind the one that holds it, so this order does all children before their parent.
     for part in reversed(parts):
         _choose_shown(part, data, notes)
@@ -100,39 +95,38 @@ def read_message(data: bytes, html_to_text: HtmlToText) -> Message:
     # Subjects with bytes above 127 and without encoded words are against the rules but common in spam. They are in the
     # charset of the text.
     label = _ascii(_parameter((root.shown or [root])[0].head, b"charset"))
-    subject = _decode_header(root.head.fields.get(b"subject", b""), label, notes)
+    subject = _decode_header(root.head.fields.get(b"subject", b""), label, settings.max_encoded_words, notes)
     body = "\n".join(part.text for part in root.shown).replace("\r\n", "\n")
     return Message(subject, body, frozenset(notes), root.head.has_field)
 
 
-def _walk(data: bytes, notes: set[str]) -> list[_Part]:
+def _walk(data: bytes, settings: Settings, notes: set[str]) -> list[_Part]:
     """All parts in order, a multipart before its parts. There is always one, the message itself."""
     before = _BEFORE_HEAD.match(data)
-    parts = [_read_part(data, (before.end() if before else 0, len(data)), 0, notes)]
-    waiting = _inner(parts[0], data, notes)
+    parts = [_read_part(data, (before.end() if before else 0, len(data)), 0, settings, notes)]
+    waiting = _inner(parts[0], data, settings, notes)
     while waiting:
-        if len(parts) == MAX_PARTS:
+        if len(parts) == settings.max_mail_parts:
             notes.add(OVER_LIMITS)
             break
         span, parent = waiting.pop()
-        part = _read_part(data, span, parent.depth + 1, notes)
+        part = _read_part(data, span, parent.depth + 1, settings, notes)
         parent.children.append(part)
         parts.append(part)
-        waiting += _inner(part, data, notes)
+        waiting += _inner(part, data, settings, notes)
     return parts
 
 
-def _inner(part: _Part, data: bytes, notes: set[str]) -> list[tuple[tuple[int, int], _Part]]:
+def _inner(part: _Part, data: bytes, settings: Settings, notes: set[str]) -> list[tuple[tuple[int, int], _Part]]:
     """The spans of the parts of `part`, each with `part` itself. The first one is at the end, to be taken first."""
     if not part.media.startswith(_MULTIPART):
         return []
-    return [(span, part) for span in reversed(_split(part, data, notes))]
+    return [(span, part) for span in reversed(_split(part, data, settings, notes))]
 
 
-def _read_part(data: bytes, span: tuple[int, int], depth: int, notes: set[str]) -> _Part:
-    start, end = span
-    head = _read_head(data, start, end, notes)
-    part = _Part(head, head.body, end, depth)
+def _read_part(data: bytes, span: tuple[int, int], depth: int, settings: Settings, notes: set[str]) -> _Part:
+    head = _read_head(data, span, settings.max_mail_head_bytes, notes)
+    part = _Part(head, head.body, span[1], depth)
     declared = _FIRST_WORD.search(_ascii(head.fields.get(b"content-type", b"")))
     if declared and "/" in declared[0]:
         part.media = declared[0].lower()
@@ -141,9 +135,10 @@ def _read_part(data: bytes, span: tuple[int, int], depth: int, notes: set[str]) 
     return part
 
 
-def _read_head(data: bytes, start: int, end: int, notes: set[str]) -> _Head:
-    """The head that starts at `start`. As in the standard library, the first line that is no field ends it."""
-    limit = min(end, start + MAX_HEAD_BYTES)
+def _read_head(data: bytes, span: tuple[int, int], most: int, notes: set[str]) -> _Head:
+    """The head that `span` starts with. As in the standard library, the first line that is no field ends it."""
+    start, end = span
+    limit = min(end, start + most)
     found = _HEAD.match(data, start, limit)
     stop = found.end() if found else start
     text = data[start:stop]
@@ -165,9 +160,9 @@ def _body_start(data: bytes, head_end: int, bounds: tuple[int, int], notes: set[
     return blank.end() if blank else head_end
 
 
-def _split(part: _Part, data: bytes, notes: set[str]) -> list[tuple[int, int]]:
+def _split(part: _Part, data: bytes, settings: Settings, notes: set[str]) -> list[tuple[int, int]]:
     """The spans of the parts of a multipart. A multipart without parts becomes a plain text, which may be readable."""
-    if part.depth >= MAX_DEPTH:
+    if part.depth >= settings.max_mail_depth:
         notes.add(OVER_LIMITS)
         return []
     boundary = _parameter(part.head, b"boundary").rstrip()
@@ -177,7 +172,7 @@ def _split(part: _Part, data: bytes, notes: set[str]) -> list[tuple[int, int]]:
         if opened >= 0:
             spans.append((opened, place))
         opened = -1 if is_last else behind
-        if is_last or len(spans) == MAX_PARTS:
+        if is_last or len(spans) == settings.max_mail_parts:
             break
     else:
         notes.add(BROKEN_MIME)
@@ -244,7 +239,7 @@ def _decode_base64(content: bytes, notes: set[str]) -> bytes:
     return binascii.a2b_base64(clean[:whole] + b"=" * (-whole % 4))
 
 
-def _decode_header(value: bytes, label: str, notes: set[str]) -> str:
+def _decode_header(value: bytes, label: str, most: int, notes: set[str]) -> str:
     """The value of a field on one line, with encoded words (RFC 2047) decoded. Other bytes are UTF-8 or in `label`."""
 
     def word(found: re.Match[str]) -> str:
@@ -259,8 +254,8 @@ def _decode_header(value: bytes, label: str, notes: set[str]) -> str:
     except UnicodeDecodeError:
         text = _decode(value, label or "utf-8")
     text = _BETWEEN_WORDS.sub("", text)
-    text, count = _ENCODED_WORD.subn(word, text, count=MAX_ENCODED_WORDS)
-    if count == MAX_ENCODED_WORDS and _ENCODED_WORD.search(text):
+    text, count = _ENCODED_WORD.subn(word, text, count=most)
+    if count == most and _ENCODED_WORD.search(text):
         notes.add(OVER_LIMITS)
     return " ".join(text.split())
 
