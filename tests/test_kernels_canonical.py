@@ -18,8 +18,9 @@ _PIECES = (
     " <link rel=x href=./a/./b.css?v=1> <script>a</b></script> <script src='//x.y/z.js'></script> <style>p{}</style>"
     " <div> <div class=x> </div> <span id='q'> </span> <section> <p> </p> <b> </b> <h1> </h1> </h2> <ul> <li> </ul>"
     " <ol> </ol> <a href='http&#58;//x.y/z#q'> <A HREF=\"#a.b\"> </a> <img src=a.png alt='x,&nbsp;y.'> <br/> <table>"
-    " <tr> <td colspan=2> </td> </table> <th> <form action=/a method=post> </form> <input type=hidden name=a>"
-    " <input value=> <p hidden> <p style='display : NONE'> <i hidden> </i> <svg> <path d='M1,2'/> </svg> <x-y a=1> </x-y>"
+    " <tr> <td colspan=2> </td> </table> <th> <form action=/a method=post> </form>"
+    " <input type=hidden name=a> <input value=> <p hidden> <p style='display : NONE'> <i hidden> </i> <svg>"
+    " <path d='M1,2'/> </svg> <x-y a=1> </x-y>"
     " <!--c--> <!-- --!> <!doctype html> <?php ?> < <a </ </a <noscript><p></noscript> <template><p></template>"
     " <a a=1 b=2 a=3 href=x href=y> <frame src=x> <textarea>&lt;</textarea> <option selected> <p/class=x> <a =b c>"
 )
