@@ -281,7 +281,7 @@ BAD_TEXTS = {
     "same.txt": (b"word " * 100_000, None),
     "chinese.txt": ("\u4f60\u597d\u4e16\u754c\u3002".encode() * 500, "unknown language"),
     "russian.txt": ("Это текст на языке, которого модель не знает. ".encode() * 50, "unknown language"),
-    "binary.txt": (np.random.Generator(np.random.PCG64(1)).bytes(5000), "unknown language"),
+    "binary.txt": (np.random.Generator(np.random.PCG64(1)).bytes(5000), "not prose"),
     "binary.bin": (np.random.Generator(np.random.PCG64(1)).bytes(5000), "unreadable"),
     "plain": (b"just a few words", "too short"),
 }
@@ -299,7 +299,7 @@ def test_bad_texts_get_a_clear_answer(model: Path, tmp_path: Path, samehand_comm
         assert rows[name]["reasons"]
         if verdict is not None:
             assert (name, rows[name]["verdict"], rows[name]["fake_probability"]) == (name, verdict, None)
-    assert rows["nospaces.txt"]["verdict"] in ("too short", "unknown language")
+    assert rows["nospaces.txt"]["verdict"] in ("too short", "not prose")
     assert samehand_command("language", "score", "--model", model, tmp_path / "binary.bin").code == 4
     assert samehand_command("language", "score", "--model", model, tmp_path / "absent.txt").code == 2
 

@@ -2,6 +2,7 @@
 
 import html.entities
 import itertools
+import re
 import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +18,17 @@ from samehand import html as markup
 from samehand.base.errors import UsageError
 from samehand.html import Limits, Link
 from samehand.kernels.html import markup as kernel
+from samehand.kernels.html import page as state
 from samehand.kernels.html import tagnames
-from samehand.kernels.html.markup import Found
+from samehand.kernels.html.page import Found
 
 REAL_PAGES = Path(__file__).resolve().parents[2] / "shared/data/debdoc_shared.tar.xz"
 NUMBERS = {name: number for number, name in enumerate(tagnames.NAMES)}
 BREAKING = {name for name, number in NUMBERS.items() if tagnames.name_tables().roles[number] & tagnames.BREAK}
+CONTAINERS, OPTIONAL_ENDS, NEVER_HIDES = (
+    {name for name, number in NUMBERS.items() if tagnames.name_tables().roles[number] & role}
+    for role in (tagnames.CONTAINER, tagnames.OPTIONAL, tagnames.NEVER_HIDES)
+)
 SHOWN_RAW = {"textarea", "xmp", "plaintext"}
 HIDDEN_RAW = {"title", "style", "iframe", "noembed", "noframes", "noscript", "script"}
 UNLIMITED = Limits(tokens=1 << 40, attributes=1 << 40, value_bytes=1 << 40)
@@ -41,7 +47,30 @@ SOUP = [
     *(b"&", b"&amp;", b"&amp", b"&notit;", b"&notin;", b"&#x80;", b"&#0;", b"&#", b"&#x", b"&#xD800;", b"&nGt;"),
     *(b"&#99999999999999999999;", b"&CounterClockwiseContourIntegral;", b"&lt", b"alt=", b"<a@[`{>"),
     *(b"<FooBarBazQuuxFooBarBazQux>", b"<fieldsetfieldset>"),
+    *(b"<p hidden>", b"<div style='display:none'>", b"</div>", b"<li style=font-size:0>", b"<ul>", b"</ul>"),
+    *(b"<span hidden=x title=y>", b"</span>", b"<img hidden alt=z>", b"<body style=opacity:0>", b"</body>"),
 ]
+STYLES = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "display",
+                "VISIBILITY",
+                "opacity",
+                "font-size",
+                "text-indent",
+                "width",
+                "max-height",
+                "overflow",
+                "left",
+            ),
+            *("position", "margin-top", "color", ":", ": ", ";", "; ", " ", "none", "Hidden", "0", "0px", "0.0", ".5"),
+            *("absolute", "-9999px", "-499em", "-500%", "!important", "&#58;", "&#110;one", "inherit", "\n"),
+        ]
+    ),
+    max_size=12,
+).map("".join)
+CONTROLS = "".join(map(chr, range(33)))
 SCRIPT = [b"<!--", b"-->", b"-", b"<script", b"</script", b">", b" ", b"x", b"<", b"/", b"SCRIPT", b"\0", b"!"]
 ALPHABET = b"<>/!-?\"'= &#;aAxbscript\n\0\r\xc3\xa9"
 
@@ -51,6 +80,24 @@ PAGES = st.one_of(
     st.lists(st.sampled_from(SCRIPT), max_size=30).map(lambda parts: b"<script>" + b"".join(parts) + b"</script>z"),
     st.binary(max_size=200),
 )
+
+
+def is_hiding(style: str) -> bool:
+    """What kernels/html/hiding.py says of a style attribute."""
+    said = {}
+    gone = False
+    for declaration in style.split(";"):
+        name, _, value = declaration.partition(":")
+        name, value = (re.sub("[A-Z]", lambda found: found[0].lower(), part).strip(CONTROLS) for part in (name, value))
+        value = re.split(r"[\0-\x20!]", value)[0]
+        zero, far = re.match(r"(?=\.*0)[0.]+(?![1-9])", value), re.match(r"-0*([5-9]\d{2}|[1-9]\d{3})", value)
+        gone |= (name, value) in (("display", "none"), ("visibility", "hidden"), ("visibility", "collapse"))
+        gone |= bool(name in ("opacity", "font-size") and zero) or bool(name == "text-indent" and far)
+        said["small"] = said.get("small") or (name in ("width", "height", "max-width", "max-height") and zero)
+        said["cut"] = said.get("cut") or (name, value) == ("overflow", "hidden")
+        said["out"] = said.get("out") or (name, value) in (("position", "absolute"), ("position", "fixed"))
+        said["far"] = said.get("far") or (name in ("left", "top", "margin-left", "margin-top") and far)
+    return gone or bool(said["small"] and said["cut"]) or bool(said["out"] and said["far"])
 
 
 @dataclass
@@ -65,6 +112,10 @@ class Expected:
     attribute_texts: bool = False
     templates: int = 0
     inside: str = ""
+    hider: str = ""
+    depth: int = 0
+    around: int = 0
+    hidden_words: int = 0
 
     def read(self, content: bytes, codec_errors: str) -> "Expected":
         for token in turbohtml.tokenize(content.decode("utf-8", codec_errors).removeprefix("\ufeff")):
@@ -78,10 +129,28 @@ class Expected:
         if self.inside == "title" and self.title is None:
             self.title = data
         elif self.inside not in HIDDEN_RAW and not self.templates:
-            self.text += data if self.inside in SHOWN_RAW else data.replace("\0", "")
+            shown = data if self.inside in SHOWN_RAW else data.replace("\0", "")
+            self.hidden_words += len(re.findall(r"[^\0-\x20]+", shown)) if self.hider else 0
+            self.text += "" if self.hider else shown
+
+    def pass_hidden(self, name: str, is_end: bool) -> None:
+        """Leaves the hidden element where it ends, by the rules of kernels/html/hiding.py."""
+        if is_end and name == self.hider:
+            self.depth -= 1
+            leaves = self.depth == 0
+        elif is_end:
+            leaves = name in CONTAINERS and self.around == 0
+            self.around -= name in CONTAINERS
+        elif name == self.hider:
+            leaves = name in OPTIONAL_ENDS and self.around == 0
+            self.depth += 1
+        else:
+            leaves = name in CONTAINERS and self.hider == "p"
+            self.around += name in CONTAINERS
+        self.hider = "" if leaves else self.hider
 
     def break_line(self) -> None:
-        if self.text and not self.templates and not self.text.endswith("\n"):
+        if self.text and not self.templates and not self.hider and not self.text.endswith("\n"):
             self.text += "\n"
 
     def add_tag(self, token: turbohtml.Token) -> None:
@@ -89,6 +158,8 @@ class Expected:
         self.names.append("/" * is_end + name)
         self.title = "" if self.inside == "title" and self.title is None else self.title
         self.inside = ""
+        if self.hider:
+            self.pass_hidden(name, is_end)
         if name in BREAKING:
             self.break_line()
         if name == "template":
@@ -101,13 +172,16 @@ class Expected:
             self.inside = name
         elif name == "title":
             self.inside = "style"  # neither seen nor the page's title
+        is_unseen = token.attr("hidden") is not None or is_hiding(token.attr("style") or "")
+        if is_unseen and not (name in NEVER_HIDES or self.hider or self.templates - (name == "template")):
+            self.hider, self.depth, self.around = name, 1, 0
         href, rel = token.attr("href"), set((token.attr("rel") or "").lower().split())
         if name in ("a", "area") and href is not None:
             self.links.append(Link(href, "nofollow" in rel, "ugc" in rel, "sponsored" in rel, self.templates > 0))
         if name == "base" and href is not None and self.base is None and not self.templates:
             self.base = href
         for value in (token.attr("alt"), token.attr("title")) if self.attribute_texts else ():
-            if value is not None and not self.templates - (name == "template"):
+            if value is not None and not (self.templates - (name == "template") or self.hider or is_unseen):
                 self.add_line(value)
 
     def add_line(self, value: str) -> None:
@@ -135,6 +209,7 @@ def check(page: bytes) -> None:
     found = parse(page)
     assert found.text.tobytes() == exact.text.encode("utf-8", "surrogateescape")
     assert found.titles.tobytes() == (exact.title or "").encode("utf-8", "surrogateescape")
+    assert found.hidden_words[0] == exact.hidden_words
     assert not found.flags[0]
     assert markup.tag_names(page) == replaced.names
     for tag, name in zip(found.tags.tolist(), replaced.names, strict=True):
@@ -174,6 +249,17 @@ def test_names_within_scripts(name: bytes, after: bytes) -> None:
     check(b"<script>a</" + name + after + b">b</script>c")
     check(b"<script>a<!--<" + name + after + b">b</script>c</script>d--></script>e")
     check(b"<script>a<!--<script>b</" + name + after + b">c</script>d</script>e")
+
+
+@given(STYLES)
+@example("display:none")
+@example(" Display : NONE !important;color:red")
+@example("position:absolute;left:-9999px")
+@example("height:0;overflow:hidden")
+@example("background:url(data:image/png;base64,x);text-indent:-500px")
+@example("opacity:0.5;font-size:00.0em")
+def test_styles_that_hide_equal_the_reference(style: str) -> None:
+    check(f'a<b style="{style}">b c</b>d'.encode())
 
 
 @settings(max_examples=200)
@@ -238,6 +324,12 @@ def test_numeric_references(pattern: str) -> None:
         (b"a\r\nb\rc", "a\nb\nc"),
         (b"a\xffb", "a\ufffdb"),
         (b"a<img alt=b title='c'>d", "ad"),
+        (b"a<p hidden>b<p>c", "a\nc"),
+        (b"a<div style='display:none'>b<div>c</div>d</div>e", "a\ne"),
+        (b"<div>a<span style='visibility:hidden'>b</div>c", "a\nc"),
+        (b"<ul><li hidden>a<ul><li>b</ul><li>c</ul>", "c\n"),
+        (b"<body style='opacity:0'>a<input hidden>b", "ab"),
+        (b"a<textarea hidden>b</textarea>c", "a\nc"),
         (b"", ""),
     ],
 )
@@ -339,9 +431,9 @@ def test_nothing_is_written_outside_of_the_room(page: bytes, end: bytes) -> None
     room = markup._room_for(len(page), places=True)
     guarded = Found(*(np.concatenate([array, np.full(64, 77, array.dtype)]) for array in room))
     source, offsets = markup._with_block_behind(np.frombuffer(page, np.uint8), np.array([0, len(page)]))
-    limits, rows = kernel.Limits(*[np.uint64(1 << 40)] * 3), np.zeros((1, kernel.COLUMNS), np.uint64)
-    kernel.parse_pages(source, offsets, kernel.ATTRIBUTE_TEXTS | kernel.PLACES, markup._tables(), limits, guarded, rows)
-    assert rows[0, kernel.TAGS] <= room.tags.size
+    limits, rows = state.Limits(*[np.uint64(1 << 40)] * 3), np.zeros((1, state.COLUMNS), np.uint64)
+    kernel.parse_pages(source, offsets, state.ATTRIBUTE_TEXTS | state.PLACES, markup._tables(), limits, guarded, rows)
+    assert rows[0, state.TAGS] <= room.tags.size
     for array in guarded:
         assert (array[-64:] == 77).all()
 

@@ -9,7 +9,13 @@ say. There is no tree, because trees can be made slow; what only a tree could kn
 * Visible is all text but that of script, style, template, title, iframe, noembed, noframes and noscript elements.
   Style sheets and the fallbacks of object, audio, video and canvas are not looked at. The texts of alt and title
   attributes can be had on lines of their own.
-* A tag that makes a block or a cell, and `<br>`, ends the line of text; other tags leave nothing.
+* Text that a `hidden` attribute or a `style` attribute hides (kernels/html/hiding.py) is left out, and its words are
+  counted.
+* A tag that makes a block or a cell, and `<br>`, ends the line of text; other tags leave nothing. All of these but a
+  single `<br>` end the block, too.
+
+Prose is the part of the visible text that is running sentences (`prose_of`, kernels/text/prose.py): no menus, lists,
+tables, prices or code. Each of its paragraphs has an empty line behind it.
 
 Text is UTF-8 as far as the page was, references decoded; white space is as in the source, `\\r\\n` and `\\r` as line
 feeds. NULs are dropped in ordinary text, as browsers do when they build the tree; elsewhere they become U+FFFD. A byte
@@ -25,18 +31,17 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import byte_chunks, read_only
 from samehand.base.errors import UsageError
-from samehand.kernels.html import attributes, entities, markup, tagnames
+from samehand.kernels.html import attributes, entities, markup, page, tagnames
 from samehand.kernels.html import links as link_kernels
 from samehand.kernels.html.blocks import BLOCK
+from samehand.kernels.text import function_words
+from samehand.kernels.text import prose as prose_kernel
 
-TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = (
-    markup.TOKENS_CAPPED,
-    markup.ATTRIBUTES_CAPPED,
-    markup.VALUE_CAPPED,
-)
+TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = page.TOKENS_CAPPED, page.ATTRIBUTES_CAPPED, page.VALUE_CAPPED
 """Bits of `Markup.flags`: the limit at which the pass over a page ended."""
-NOFOLLOW, UGC, SPONSORED, INERT = attributes.NOFOLLOW, attributes.UGC, attributes.SPONSORED, markup.INERT
-"""Bits of `Markup.link_flags`: words of the link's rel attribute; that it stands in a template."""
+NOFOLLOW, UGC, SPONSORED = attributes.NOFOLLOW, attributes.UGC, attributes.SPONSORED
+INERT, UNSEEN = page.INERT, page.UNSEEN
+"""Bits of `Markup.link_flags`: words of the link's rel attribute; that it stands in a template; in hidden text."""
 END = tagnames.END
 """Bit of a tag that is an end tag."""
 TAG_NAMES = tagnames.NAMES
@@ -70,6 +75,8 @@ class Markup:
     A link is a span of its page: the value of href as it stands there, for `decode_value`. So is the href of the
     page's first `<base>` that has one, with start -1 if none has. Places and starts are counted from the start of the
     page. `tag_places` is empty unless asked for. `steps` is the work done: bytes passed, and bytes decoded after that.
+    `block_ends` are the ends of blocks in the text of the page, `block_links` the bytes of link text in each block, and
+    `block_openers` the tag that began it, 0 at the start of a page. `hidden_words` are the words of text left out.
     """
 
     tags: NDArray[np.uint16]
@@ -83,10 +90,30 @@ class Markup:
     link_lengths: NDArray[np.int64]
     link_flags: NDArray[np.uint8]
     link_offsets: NDArray[np.int64]
+    block_ends: NDArray[np.int64]
+    block_links: NDArray[np.int64]
+    block_openers: NDArray[np.uint16]
+    block_offsets: NDArray[np.int64]
     base_starts: NDArray[np.int64]
     base_lengths: NDArray[np.int64]
+    hidden_words: NDArray[np.int64]
     flags: NDArray[np.uint8]
     steps: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Prose:
+    """The prose of texts: text i has text[offsets[i]:offsets[i+1]], and `words` words out of `all_words`."""
+
+    text: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    words: NDArray[np.int64]
+    all_words: NDArray[np.int64]
+
+
+_LISTED = "li dt dd td th caption figcaption summary"
+_NEVER_PROSE = "button fieldset legend nav optgroup option select textarea"
+_PREFORMATTED = "pre listing plaintext xmp"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,8 +128,8 @@ class Link:
 
 
 @functools.cache
-def _tables() -> markup.Tables:
-    return markup.Tables(attributes.byte_classes(), tagnames.name_tables(), entities.reference_tables())
+def _tables() -> page.Tables:
+    return page.Tables(attributes.byte_classes(), tagnames.name_tables(), entities.reference_tables())
 
 
 def parse_pages(
@@ -116,20 +143,20 @@ def parse_pages(
     """Reads pages that lie end to end: page i is data[offsets[i]:offsets[i+1]]."""
     data, offsets = read_only(np.asarray(data, np.uint8)), read_only(np.asarray(offsets, np.int64))
     _check(data, offsets)
-    bounds = markup.Limits(*(np.uint64(limit) for limit in dataclasses.astuple(limits or Limits())))
-    wishes = markup.ATTRIBUTE_TEXTS * attribute_texts | markup.PLACES * places
+    bounds = page.Limits(*(np.uint64(limit) for limit in dataclasses.astuple(limits or Limits())))
+    wishes = page.ATTRIBUTE_TEXTS * attribute_texts | page.PLACES * places
     chunks = byte_chunks(offsets, _CHUNK_BYTES)
     room = _room_for(max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0), places)
-    rows = np.zeros((offsets.size - 1, markup.COLUMNS), np.uint64)
+    rows = np.zeros((offsets.size - 1, page.COLUMNS), np.uint64)
     parts = [_filled(room, rows[:0])]
-    before = np.zeros(markup.FILLED, np.uint64)
+    before = np.zeros(page.FILLED, np.uint64)
     for first, last in chunks:
         source, starts = _with_block_behind(data, offsets[first : last + 1])
         markup.parse_pages(source, starts, wishes, _tables(), bounds, room, rows[first:last])
         parts.append(_filled(room, rows[first:last]))
-        rows[first:last, : markup.FILLED] += before
-        before = rows[last - 1, : markup.FILLED]
-    return _assemble(markup.Found(*map(np.concatenate, zip(*parts, strict=True))), rows.view(np.int64))
+        rows[first:last, : page.FILLED] += before
+        before = rows[last - 1, : page.FILLED]
+    return _assemble(page.Found(*map(np.concatenate, zip(*parts, strict=True))), rows.view(np.int64))
 
 
 def _check(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
@@ -138,16 +165,17 @@ def _check(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         raise UsageError("The page offsets do not rise within the data. Pass the offsets that belong to these data.")
 
 
-def _room_for(size: int, places: bool) -> markup.Found:
+def _room_for(size: int, places: bool) -> page.Found:
     """Room for all that pages of `size` bytes may hold. Memory that is not written to is only promised."""
-    tags, links = size // markup.SHORTEST_TAG + 1, size // markup.SHORTEST_LINK + 1
-    text_bytes = markup.EXPANSION * size + BLOCK
-    return markup.Found(
+    tags, links = size // page.SHORTEST_TAG + 1, size // page.SHORTEST_LINK + 1
+    text_bytes = page.EXPANSION * size + BLOCK
+    return page.Found(
         tags=np.empty(tags, np.uint16),
         places=np.empty(tags * places, np.uint64),
         text=np.empty(text_bytes, np.uint8),
         titles=np.empty(text_bytes, np.uint8),
-        links=np.empty(markup.LINK_NUMBERS * links, np.uint64),
+        links=np.empty(page.LINK_NUMBERS * links, np.uint64),
+        blocks=np.empty(page.BLOCK_NUMBERS * (size + 1), np.uint64),
     )
 
 
@@ -161,24 +189,27 @@ def _with_block_behind(
     return read_only(longer), read_only(offsets - offsets[0])
 
 
-def _filled(room: markup.Found, rows: NDArray[np.uint64]) -> markup.Found:
+def _filled(room: page.Found, rows: NDArray[np.uint64]) -> page.Found:
     """A copy of the part of `room` that the pages of `rows` filled."""
-    tags, text, titles, links = rows[-1, : markup.FILLED].tolist() if len(rows) else [0] * markup.FILLED
-    return markup.Found(
+    tags, text, titles, links, blocks = rows[-1, : page.FILLED].tolist() if len(rows) else [0] * page.FILLED
+    return page.Found(
         tags=room.tags[:tags].copy(),
         places=room.places[:tags].copy(),
         text=room.text[:text].copy(),
         titles=room.titles[:titles].copy(),
-        links=room.links[: markup.LINK_NUMBERS * links].copy(),
+        links=room.links[: page.LINK_NUMBERS * links].copy(),
+        blocks=room.blocks[: page.BLOCK_NUMBERS * blocks].copy(),
     )
 
 
-def _assemble(found: markup.Found, rows: NDArray[np.int64]) -> Markup:
+def _assemble(found: page.Found, rows: NDArray[np.int64]) -> Markup:
     """The columns of `rows` and of the links, each as an array of its own."""
-    tag_offsets, text_offsets, title_offsets, link_offsets = (
-        np.concatenate([[0], rows[:, column]]) for column in (markup.TAGS, markup.TEXT, markup.TITLES, markup.LINKS)
+    tag_offsets, text_offsets, title_offsets, link_offsets, block_offsets = (
+        np.concatenate([[0], rows[:, column]])
+        for column in (page.TAGS, page.TEXT, page.TITLES, page.LINKS, page.BLOCKS)
     )
-    starts, lengths, link_flags = found.links.view(np.int64).reshape(-1, markup.LINK_NUMBERS).T
+    starts, lengths, link_flags = found.links.view(np.int64).reshape(-1, page.LINK_NUMBERS).T
+    ends, linked, openers = found.blocks.view(np.int64).reshape(-1, page.BLOCK_NUMBERS).T
     return Markup(
         tags=found.tags,
         tag_places=found.places.view(np.int64),
@@ -191,11 +222,62 @@ def _assemble(found: markup.Found, rows: NDArray[np.int64]) -> Markup:
         link_lengths=lengths.copy(),
         link_flags=link_flags.astype(np.uint8),
         link_offsets=link_offsets,
-        base_starts=rows[:, markup.BASE_START].copy(),
-        base_lengths=rows[:, markup.BASE_LENGTH].copy(),
-        flags=rows[:, markup.FLAGS].astype(np.uint8),
-        steps=rows[:, markup.STEPS].copy(),
+        block_ends=ends.copy(),
+        block_links=linked.copy(),
+        block_openers=openers.astype(np.uint16),
+        block_offsets=block_offsets,
+        base_starts=rows[:, page.BASE_START].copy(),
+        base_lengths=rows[:, page.BASE_LENGTH].copy(),
+        hidden_words=rows[:, page.HIDDEN_WORDS].copy(),
+        flags=rows[:, page.FLAGS].astype(np.uint8),
+        steps=rows[:, page.STEPS].copy(),
     )
+
+
+def prose_of(found: Markup) -> Prose:
+    """The prose of pages."""
+    kinds = read_only(_block_kinds()[found.block_openers])
+    blocks = prose_kernel.Blocks(
+        read_only(found.block_ends), read_only(found.block_links), kinds, read_only(found.block_offsets)
+    )
+    return _found_prose(found.text, found.text_offsets, blocks)
+
+
+def prose_of_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Prose:
+    """The prose of plain texts, such as mails: text i is data[offsets[i]:offsets[i+1]]."""
+    sizes = read_only(np.diff(offsets))
+    kinds = read_only(np.full(sizes.size, prose_kernel.PREFORMATTED, np.uint8))
+    blocks = prose_kernel.Blocks(sizes, read_only(np.zeros_like(sizes)), kinds, read_only(np.arange(sizes.size + 1)))
+    return _found_prose(data, offsets, blocks)
+
+
+def _found_prose(data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: prose_kernel.Blocks) -> Prose:
+    data, offsets = read_only(data), read_only(offsets)
+    _check(data, offsets)
+    size = int(offsets[-1] - offsets[0])
+    prose = np.empty(size + prose_kernel.SEPARATOR * (size // prose_kernel.MIN_WORDS + 1), np.uint8)
+    found = np.zeros((offsets.size - 1, 3), np.int64)
+    prose_kernel.find_prose(data, offsets, blocks, _function_words(), prose, found)
+    lengths = np.concatenate([np.zeros(1, np.int64), found[:, 0]])
+    return Prose(prose[: lengths[-1]].copy(), lengths, found[:, 2].copy(), found[:, 1].copy())
+
+
+@functools.cache
+def _function_words() -> NDArray[np.uint64]:
+    return read_only(function_words.slots())
+
+
+@functools.cache
+def _block_kinds() -> NDArray[np.uint8]:
+    """What each tag means for the block that it begins. Behind an end tag, text is as any other."""
+    kinds = np.zeros(1 << 16, np.uint8)
+    for kind, names in (
+        (prose_kernel.LISTED, _LISTED),
+        (prose_kernel.NEVER, _NEVER_PROSE),
+        (prose_kernel.PREFORMATTED, _PREFORMATTED),
+    ):
+        kinds[[TAG_NAMES.index(name) for name in names.split()]] = kind
+    return kinds
 
 
 def tag_lengths(tags: NDArray[np.uint16]) -> NDArray[np.uint8]:
@@ -233,6 +315,11 @@ def _parse_one(content: bytes, *, attribute_texts: bool = False, places: bool = 
 def visible_text(content: bytes, *, attribute_texts: bool = False) -> str:
     """The text that a page shows, as described above."""
     return _parse_one(content, attribute_texts=attribute_texts).text.tobytes().decode("utf-8", "replace")
+
+
+def prose_text(content: bytes) -> str:
+    """The prose that a page shows."""
+    return prose_of(_parse_one(content)).text.tobytes().decode("utf-8", "replace")
 
 
 def title(content: bytes) -> str:

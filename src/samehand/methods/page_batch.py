@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers
 from samehand.base.page import PLAIN_TEXT
 from samehand.base.settings import Settings
-from samehand.html import Limits, Markup, parse_pages
+from samehand.html import Limits, Markup, Prose, parse_pages, prose_of, prose_of_texts
 from samehand.sources.http.charset import as_utf8
 
 
@@ -76,3 +76,8 @@ class PageBatch:
     def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Visible texts that lie end to end, and where each begins."""
         return (self.markup.text, self.markup.text_offsets) if self.markup else column_buffers(self.content)
+
+    @functools.cached_property
+    def prose(self) -> Prose:
+        """The running sentences of the texts, without menus, lists and tables."""
+        return prose_of(self.markup) if self.markup else prose_of_texts(*self.texts)

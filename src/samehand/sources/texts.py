@@ -9,7 +9,7 @@ import dataclasses
 import io
 import lzma
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,7 +37,7 @@ class TextReader:
     """Reads the texts of inputs that are no run folders, one at a time, in order.
 
     A text file longer than `max_text_bytes` is cut at line ends into texts of at most `piece_bytes`, if given, else of
-    `max_text_bytes`. `rejects` counts by reason what did not become a text.
+    `max_text_bytes`. `rejects` counts by reason what did not become a text. `text_of_html` makes the text of a page.
     """
 
     inputs: Sequence[str]
@@ -45,6 +45,7 @@ class TextReader:
     max_text_bytes: int = 16_000_000
     piece_bytes: int | None = None
     rejects: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    text_of_html: Callable[[bytes], str] = visible_text
 
     def __iter__(self) -> Iterator[Text]:
         for given in self.inputs:
@@ -107,7 +108,7 @@ class TextReader:
     def _text_of(self, page: Page) -> bytes:
         if page.content_mime_detected == PLAIN_TEXT:  # as mail is, too
             return page.content
-        return visible_text(as_utf8(page.content, page.content_charset)).encode()
+        return self.text_of_html(as_utf8(page.content, page.content_charset)).encode()
 
 
 def _cut(left: bytes, stream: BinaryIO, most: int) -> Iterator[bytes]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from samehand.kernels.bits import first_bit
 from samehand.kernels.html.blocks import BLOCK, at_most_bits, equal_bits, find_byte, first_word
 
-HREF, REL, ALT, TITLE = 1, 2, 4, 8
+HREF, REL, ALT, TITLE, STYLE, HIDDEN = 1, 2, 4, 8, 16, 32
 """Attributes of a tag, as bits. If a name occurs twice, the first one counts."""
-UNFINISHED, TOO_MANY, TOO_LONG = 16, 32, 64
+UNFINISHED, TOO_MANY, TOO_LONG = 64, 128, 256
 """Why a tag has no end: the page ended, or a limit was hit."""
 NOFOLLOW, UGC, SPONSORED = 1, 2, 4
 """Words of a rel attribute."""
@@ -23,8 +23,8 @@ SPACE, NAME_END, ATTRIBUTE_END, LETTER, OPENS = 1, 2, 4, 8, 16
 
 _ZERO, _ONE, _TWO, _EIGHT = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(8)
 _BLANK, _QUOTE, _APOSTROPHE, _SLASH, _EQUALS, _GREATER = (np.uint8(byte) for byte in b" \"'/=>")
-_HREF_NAME, _REL_NAME, _ALT_NAME, _TITLE_NAME = (
-    np.uint64(int.from_bytes(name, "little")) for name in (b"href", b"rel", b"alt", b"title")
+_HREF_NAME, _REL_NAME, _ALT_NAME, _TITLE_NAME, _STYLE_NAME, _HIDDEN_NAME = (
+    np.uint64(int.from_bytes(name, "little")) for name in (b"href", b"rel", b"alt", b"title", b"style", b"hidden")
 )
 _NOFOLLOW_WORD, _UGC_WORD, _SPONSORED_WORD = (
     np.uint64(int.from_bytes(word, "little")) for word in (b"nofollow", b"ugc", b"sponsore")
@@ -118,6 +118,10 @@ def _wanted_place(word: np.uint64, length: np.uint64) -> np.uint64:
         return np.uint64(2)
     if word == _TITLE_NAME and length == np.uint64(5):
         return np.uint64(3)
+    if word == _STYLE_NAME and length == np.uint64(5):
+        return np.uint64(4)
+    if word == _HIDDEN_NAME and length == np.uint64(6):
+        return np.uint64(5)
     return np.uint64(63)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
 from samehand.kernels.html.entities import References, copy_span
-from samehand.kernels.html.markup import EXPANSION
+from samehand.kernels.html.page import EXPANSION
 from samehand.kernels.pointers import lend, pointer
 
 LONGEST_HEAD = 2048

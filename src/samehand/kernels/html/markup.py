@@ -2,12 +2,8 @@
 
 Pages lie end to end: page i is source[offsets[i]:offsets[i+1]], and positions in it are counted from its start. Every
 function moves forward only; `rows[i, STEPS]` adds up how far they looked. Below `parse_pages` arrays are pointers (see
-pointers.py). The size of a page bounds what it can make us write, so the caller makes room once.
-
-Functions that run for every tag are inlined: to pass a `_Page` on costs as much as to read a tag.
+page.py for what is kept and written).
 """
-
-from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -15,85 +11,60 @@ from numpy.typing import NDArray
 
 from samehand.kernels.bits import first_bit
 from samehand.kernels.html import attributes, tagnames
-from samehand.kernels.html.attributes import name_end, read_attributes, rel_words
+from samehand.kernels.html import page as state_of
+from samehand.kernels.html.attributes import name_end, read_attributes
 from samehand.kernels.html.blocks import BLOCK, copy_block, equal_bits, find_byte
 from samehand.kernels.html.entities import References, copy_span, decode_reference, put_line_end
+from samehand.kernels.html.hiding import ends_hiding
+from samehand.kernels.html.page import (
+    ATTRIBUTE_TEXTS,
+    ATTRIBUTES_CAPPED,
+    BASE_LENGTH,
+    BASE_START,
+    BLOCK_START,
+    EXPANSION,
+    FILLED,
+    FLAGS,
+    HIDDEN_DEPTHS,
+    HIDER,
+    LINKED,
+    NO_BASE,
+    PLACES,
+    SOFT_AT,
+    STEPS,
+    TAGS,
+    TEMPLATES,
+    TEXT,
+    TEXT_START,
+    TITLED,
+    TITLES,
+    TOKENS,
+    TOKENS_CAPPED,
+    VALUE_CAPPED,
+    Found,
+    Limits,
+    Page,
+    Tables,
+    break_line,
+    break_softly,
+    end_block,
+    hides,
+    keep_text,
+    put_line,
+    put_link,
+)
 from samehand.kernels.html.rawtext import comment_end, raw_end, script_end
-from samehand.kernels.html.tagnames import Names, packed_source, tag_number
+from samehand.kernels.html.tagnames import packed_source, tag_number
 from samehand.kernels.pointers import lend, pointer
 
-TOKENS_CAPPED, ATTRIBUTES_CAPPED, VALUE_CAPPED = 1, 2, 4
-"""Bits of a page's flags: the limit that ended its pass."""
-INERT = 8
-"""Bit of a link's flags, beside those of its rel words: the link is in a template."""
-ATTRIBUTE_TEXTS, PLACES = 1, 2
-"""Bits of `wishes`: the texts of alt and title attributes; the position of each tag's name."""
-EXPANSION = 3
-"""Text grows by this factor at most: a NUL becomes U+FFFD."""
-SHORTEST_TAG, SHORTEST_LINK = 3, 8
-"""Bytes of `<a>` and of `<a href>`."""
-LINK_NUMBERS = 3
-"""Start, length and flags of a link."""
-
-# Columns of `rows`. The first four say how far the outputs are filled. The others describe one page.
-TAGS, TEXT, TITLES, LINKS, FLAGS, STEPS, BASE_START, BASE_LENGTH, _TOKENS, _TEMPLATES, _TEXT_START, _TITLED = range(12)
-FILLED, COLUMNS = 4, 12
-NO_BASE = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-# Where read_attributes puts the start of a value; the length is next to it.
-_HREF_AT, _REL_AT, _ALT_AT, _TITLE_AT, _SPANS = 0, 2, 4, 6, 8
-
+_HREF_AT, _ALT_AT, _TITLE_AT = state_of.HREF_AT, state_of.ALT_AT, state_of.TITLE_AT
 _ZERO, _ONE, _TWO, _THREE = (np.uint64(number) for number in range(4))
-_NUL, _NEWLINE, _RETURN = np.uint8(0), np.uint8(10), np.uint8(13)
+_NUL, _RETURN = np.uint8(0), np.uint8(13)
 _BANG, _AMPERSAND, _DASH, _SLASH, _LESS, _GREATER = (np.uint8(byte) for byte in b"!&-/<>")
 _END = np.uint64(tagnames.END)
-_BREAK, _LINK, _BASE, _TEMPLATE, _RAW, _VISIBLE, _REFERENCES, _PLAIN, _SCRIPT = tagnames.ALL_ROLES
-
-
-class Tables(NamedTuple):
-    """Lookup tables."""
-
-    classes: NDArray[np.uint8]
-    names: Names
-    references: References
-
-
-class Limits(NamedTuple):
-    """Limits at which the pass over a page ends, with a flag."""
-
-    tokens: np.uint64
-    attributes: np.uint64
-    value_bytes: np.uint64
-
-
-class Found(NamedTuple):
-    """What the pass writes. n bytes of pages need room for n ÷ SHORTEST_TAG + 1 tags and, if wished for, places;
-    EXPANSION × n + BLOCK bytes of text and of titles; n ÷ SHORTEST_LINK + 1 links of LINK_NUMBERS each."""
-
-    tags: NDArray[np.uint16]
-    places: NDArray[np.uint64]
-    text: NDArray[np.uint8]
-    titles: NDArray[np.uint8]
-    links: NDArray[np.uint64]
-
-
-class _Page(NamedTuple):
-    """The current page: its bytes up to `stop`, its row as `state`, and all of the above. All arrays are pointers."""
-
-    source: NDArray[np.uint8]
-    stop: np.uint64
-    wishes: np.uint64
-    limits: Limits
-    classes: NDArray[np.uint8]
-    names: Names
-    references: References
-    tags: NDArray[np.uint16]
-    places: NDArray[np.uint64]
-    text: NDArray[np.uint8]
-    titles: NDArray[np.uint8]
-    links: NDArray[np.uint64]
-    state: NDArray[np.uint64]
-    spans: NDArray[np.uint64]
+_BREAK, _LINK, _BASE, _TEMPLATE, _RAW = tagnames.BREAK, tagnames.LINK, tagnames.BASE, tagnames.TEMPLATE, tagnames.RAW
+_VISIBLE, _REFERENCES, _PLAIN, _SCRIPT = tagnames.VISIBLE, tagnames.REFERENCES, tagnames.PLAIN, tagnames.SCRIPT
+_SOFT, _NEVER_HIDES = tagnames.SOFT, tagnames.NEVER_HIDES
 
 
 @nb.njit(cache=True, nogil=True)
@@ -107,14 +78,14 @@ def parse_pages(
     rows: NDArray[np.uint64],
 ) -> None:
     """Fills `found`, and a row of `rows` for each page. `source` has BLOCK more bytes after the last page."""
-    spans = np.zeros(_SPANS, np.uint64)
+    spans = np.zeros(state_of.SPANS, np.uint64)
     for number in range(np.uint64(offsets.size - 1)):
         row = rows[number]
         row[:] = _ZERO
         if number:
             row[:FILLED] = rows[number - _ONE, :FILLED]
         row[BASE_START] = NO_BASE
-        row[_TEXT_START] = row[TEXT]
+        row[TEXT_START] = row[BLOCK_START] = row[SOFT_AT] = row[TEXT]
         content = source[offsets[number] : offsets[number + _ONE]]
         _parse_page(content, np.uint64(wishes), tables, limits, found, row, spans)
 
@@ -131,7 +102,7 @@ def _parse_page(
 ) -> None:
     """Turns arrays into pointers; the caller keeps the arrays alive."""
     lent = lend(found)
-    page = _Page(
+    page = Page(
         pointer(content),
         np.uint64(content.size),
         wishes,
@@ -144,6 +115,7 @@ def _parse_page(
         lent.text,
         lent.titles,
         lent.links,
+        lent.blocks,
         pointer(row),
         pointer(spans),
     )
@@ -151,7 +123,7 @@ def _parse_page(
 
 
 @nb.njit(cache=True, nogil=True)
-def _read_page(page: _Page) -> None:
+def _read_page(page: Page) -> None:
     """Reads text and markup by turns, from a page's first byte to its last or to a limit."""
     position = _mark_bytes(page)
     while position < page.stop and not page.state[FLAGS]:
@@ -160,10 +132,11 @@ def _read_page(page: _Page) -> None:
         if position < page.stop:
             position = _read_markup(page, position)
         page.state[STEPS] += position - start
+    end_block(page, _ZERO)
 
 
 @nb.njit(cache=True, nogil=True)
-def _mark_bytes(page: _Page) -> np.uint64:
+def _mark_bytes(page: Page) -> np.uint64:
     """Bytes of the byte order mark at the start of a page, which is no text."""
     first, second, third = page.source[0], page.source[1], page.source[2]
     is_mark = page.stop >= _THREE and first == 0xEF and second == 0xBB and third == 0xBF
@@ -171,7 +144,7 @@ def _mark_bytes(page: _Page) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _copy_data(page: _Page, position: np.uint64) -> np.uint64:
+def _copy_data(page: Page, position: np.uint64) -> np.uint64:
     """Writes text up to the next markup, and returns the position of that. NULs are dropped, as browsers do."""
     source, text, stop = page.source, page.text, page.stop
     length = page.state[TEXT]
@@ -197,13 +170,12 @@ def _copy_data(page: _Page, position: np.uint64) -> np.uint64:
             position, length = put_line_end(source, position, stop, text, length)
         else:
             position += _ONE
-    if not page.state[_TEMPLATES]:
-        page.state[TEXT] = length
+    keep_text(page, length)
     return position
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _opens_markup(page: _Page, after: np.uint64) -> bool:
+def _opens_markup(page: Page, after: np.uint64) -> bool:
     """Whether the `<` before `after` opens markup. A `</` at the very end of a page does not."""
     if after >= page.stop or not page.classes[page.source[after]] & attributes.OPENS:
         return False
@@ -211,13 +183,13 @@ def _opens_markup(page: _Page, after: np.uint64) -> bool:
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _read_markup(page: _Page, position: np.uint64) -> np.uint64:
+def _read_markup(page: Page, position: np.uint64) -> np.uint64:
     """Reads the tag, comment or declaration that a `<` opens, and its raw text; returns the position after it."""
     source, stop = page.source, page.stop
-    if page.state[_TOKENS] >= page.limits.tokens:
+    if page.state[TOKENS] >= page.limits.tokens:
         page.state[FLAGS] |= np.uint64(TOKENS_CAPPED)
         return position
-    page.state[_TOKENS] += _ONE
+    page.state[TOKENS] += _ONE
     after = position + _ONE
     byte = source[after]
     end = _ZERO
@@ -234,7 +206,7 @@ def _read_markup(page: _Page, position: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _read_tag(page: _Page, start: np.uint64, end: np.uint64) -> np.uint64:
+def _read_tag(page: Page, start: np.uint64, end: np.uint64) -> np.uint64:
     """Reads a tag from its name on. A tag that the end of the page cuts off does not count."""
     name_stop = name_end(page.source, start, page.stop, page.classes, attributes.NAME_END)
     packed = packed_source(page.source, start, name_stop - start)
@@ -258,21 +230,42 @@ def _read_tag(page: _Page, start: np.uint64, end: np.uint64) -> np.uint64:
     if page.wishes & np.uint64(PLACES):
         page.places[count] = start
     page.state[TAGS] = count + _ONE
-    if role & _BREAK:
-        _break_line(page)
+    if page.state[HIDER]:
+        _pass_hidden(page, number, role, end != _ZERO)
+    if role & _BREAK and not (page.state[HIDER] or page.state[TEMPLATES]):
+        _break_text(page, number | end, role)
     if end:
-        if role & _TEMPLATE and page.state[_TEMPLATES]:
-            page.state[_TEMPLATES] -= _ONE
+        if role & _TEMPLATE and page.state[TEMPLATES]:
+            page.state[TEMPLATES] -= _ONE
+        elif role & _LINK:
+            page.state[LINKED] = _ZERO
         return position
-    return _follow_up(page, position, role, seen, packed, name_stop - start) if role or seen else position
+    return _follow_up(page, position, number, seen, packed, name_stop - start) if role or seen else position
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _wanted(page: _Page, role: np.uint16) -> np.uint64:
+def _break_text(page: Page, tag: np.uint64, role: np.uint16) -> None:
+    """Ends the line of text and, but for `<br>`, the block."""
+    if role & _SOFT:
+        break_softly(page)
+    else:
+        break_line(page)
+        end_block(page, tag)
+
+
+@nb.njit(cache=True, nogil=True)
+def _pass_hidden(page: Page, number: np.uint64, role: np.uint16, is_end: bool) -> None:
+    """Looks whether a tag ends the hidden text that it stands in."""
+    if ends_hiding(page.state[HIDER], page.state, np.uint64(HIDDEN_DEPTHS), number, role, is_end):
+        page.state[HIDER] = _ZERO
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _wanted(page: Page, role: np.uint16) -> np.uint64:
     """The attributes of a start tag that are read."""
-    wanted = _ZERO
+    wanted = np.uint64(attributes.STYLE | attributes.HIDDEN)
     if role & (_LINK | _BASE):
-        wanted = np.uint64(attributes.HREF | attributes.REL)
+        wanted |= np.uint64(attributes.HREF | attributes.REL)
     if page.wishes & np.uint64(ATTRIBUTE_TEXTS):
         wanted |= np.uint64(attributes.ALT | attributes.TITLE)
     return wanted
@@ -287,64 +280,32 @@ def _flag(seen: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _break_line(page: _Page) -> None:
-    """Ends the line of text, unless it is empty."""
-    length = page.state[TEXT]
-    is_begun = length > page.state[_TEXT_START] and page.text[length - _ONE] != _NEWLINE
-    if is_begun and not page.state[_TEMPLATES]:
-        page.text[length] = _NEWLINE
-        page.state[TEXT] = length + _ONE
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
 def _follow_up(
-    page: _Page, position: np.uint64, role: np.uint16, seen: np.uint64, name: np.uint64, name_length: np.uint64
+    page: Page, position: np.uint64, number: np.uint64, seen: np.uint64, name: np.uint64, name_length: np.uint64
 ) -> np.uint64:
-    """Handles the links, texts, template and raw text of a start tag; returns the position after them."""
+    """Handles the hiding, links, texts, template and raw text of a start tag; returns the position after them."""
+    role = page.names.roles[number]
+    is_unseen = seen >= np.uint64(attributes.STYLE) and hides(page, seen)
+    if is_unseen and not (role & _NEVER_HIDES or page.state[HIDER] or page.state[TEMPLATES]):
+        page.state[HIDER] = number
+        page.state[HIDDEN_DEPTHS], page.state[HIDDEN_DEPTHS + 1] = _ONE, _ZERO
     if seen & np.uint64(attributes.HREF):
         if role & _LINK:
-            _put_link(page, (seen & np.uint64(attributes.REL)) != _ZERO)
-        elif page.state[BASE_START] == NO_BASE and not page.state[_TEMPLATES]:
+            put_link(page, (seen & np.uint64(attributes.REL)) != _ZERO)
+            page.state[LINKED] = np.uint64((role & _NEVER_HIDES) == 0)
+        elif page.state[BASE_START] == NO_BASE and not page.state[TEMPLATES]:
             page.state[BASE_START], page.state[BASE_LENGTH] = page.spans[_HREF_AT], page.spans[_HREF_AT + 1]
-    if seen & np.uint64(attributes.ALT):
-        _put_line(page, page.spans[_ALT_AT], page.spans[_ALT_AT + 1])
-    if seen & np.uint64(attributes.TITLE):
-        _put_line(page, page.spans[_TITLE_AT], page.spans[_TITLE_AT + 1])
+    if seen & np.uint64(attributes.ALT) and not is_unseen:
+        put_line(page, page.spans[_ALT_AT], page.spans[_ALT_AT + 1])
+    if seen & np.uint64(attributes.TITLE) and not is_unseen:
+        put_line(page, page.spans[_TITLE_AT], page.spans[_TITLE_AT + 1])
     if role & _TEMPLATE:
-        page.state[_TEMPLATES] += _ONE
+        page.state[TEMPLATES] += _ONE
     return _read_raw(page, position, role, name, name_length) if role & _RAW else position
 
 
 @nb.njit(cache=True, nogil=True)
-def _put_link(page: _Page, has_rel: bool) -> None:
-    """Writes a link. Its rel value is decoded into the unused room behind the text."""
-    flags = np.uint64(INERT) if page.state[_TEMPLATES] else _ZERO
-    if has_rel:
-        start, size = page.spans[_REL_AT], page.spans[_REL_AT + 1]
-        behind = page.state[TEXT]
-        stop = copy_span(page.source, start, start + size, True, True, page.references, page.text, behind)
-        flags |= rel_words(page.text, behind, stop, page.classes)
-        page.state[STEPS] += size
-    place = _THREE * page.state[LINKS]
-    page.links[place], page.links[place + _ONE] = page.spans[_HREF_AT], page.spans[_HREF_AT + 1]
-    page.links[place + _TWO] = flags
-    page.state[LINKS] += _ONE
-
-
-@nb.njit(cache=True, nogil=True)
-def _put_line(page: _Page, start: np.uint64, size: np.uint64) -> None:
-    """Writes the value of an attribute as a line of its own."""
-    if page.state[_TEMPLATES]:
-        return
-    _break_line(page)
-    length = page.state[TEXT]
-    page.state[TEXT] = copy_span(page.source, start, start + size, True, True, page.references, page.text, length)
-    page.state[STEPS] += size
-    _break_line(page)
-
-
-@nb.njit(cache=True, nogil=True)
-def _read_raw(page: _Page, position: np.uint64, role: np.uint16, name: np.uint64, name_length: np.uint64) -> np.uint64:
+def _read_raw(page: Page, position: np.uint64, role: np.uint16, name: np.uint64, name_length: np.uint64) -> np.uint64:
     """Reads the raw text behind a start tag; returns the position of the end tag or of the page's end."""
     source, state = page.source, page.state
     end = page.stop
@@ -352,14 +313,14 @@ def _read_raw(page: _Page, position: np.uint64, role: np.uint16, name: np.uint64
         end = script_end(source, position, end, page.classes)
     elif not role & _PLAIN:
         end = raw_end(source, position, end, name, name_length, page.classes)
-    if state[_TEMPLATES]:
+    if state[TEMPLATES]:
         return end
     decoded = (role & _REFERENCES) != 0
     if role & _VISIBLE:
         state[STEPS] += end - position
-        state[TEXT] = copy_span(source, position, end, decoded, False, page.references, page.text, state[TEXT])
-    elif decoded and not state[_TITLED]:
-        state[_TITLED] = _ONE
+        keep_text(page, copy_span(source, position, end, decoded, False, page.references, page.text, state[TEXT]))
+    elif decoded and not state[TITLED]:
+        state[TITLED] = _ONE
         state[STEPS] += end - position
         state[TITLES] = copy_span(source, position, end, True, False, page.references, page.titles, state[TITLES])
     return end

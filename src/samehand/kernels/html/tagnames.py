@@ -19,10 +19,11 @@ UNKNOWN = 0x0400
 LONGEST = 31
 """Longer names count as this long."""
 
-ALL_ROLES = tuple(1 << place for place in range(9))
-BREAK, LINK, BASE, TEMPLATE, RAW, VISIBLE, REFERENCES, PLAIN, SCRIPT = ALL_ROLES
+ALL_ROLES = tuple(1 << place for place in range(13))
+BREAK, LINK, BASE, TEMPLATE, RAW, VISIBLE, REFERENCES, PLAIN, SCRIPT, SOFT, CONTAINER, OPTIONAL, NEVER_HIDES = ALL_ROLES
 """What an element does (`Names.roles`): it begins a line; it is a link; it is `<base>`; it hides its content; it has
-raw text, which is visible, has character references, never ends, or ends by the rules of scripts."""
+raw text, which is visible, has character references, never ends, or ends by the rules of scripts; it breaks a line
+within its block; it contains blocks and has an end tag; its end tag may be left out; it cannot hide text."""
 
 # Numbers are places in this list: only ever append.
 _SPELLINGS = (
@@ -69,6 +70,16 @@ _ROLES = {
     REFERENCES: "title textarea",
     PLAIN: "plaintext",
     SCRIPT: "script",
+    SOFT: "br",
+    CONTAINER: (
+        "address article aside blockquote body center details dialog dir div dl fieldset figure footer form h1 h2 h3 h4"
+        " h5 h6 header hgroup html main menu nav ol pre search section select table ul"
+    ),
+    OPTIONAL: "dd dt li optgroup option p td th tr",
+    NEVER_HIDES: (
+        "html body area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr"
+        " plaintext"
+    ),
 }
 
 _SLOT_BITS = 10

@@ -34,7 +34,7 @@ SHIPPED_DETECTOR = Path(__file__).parents[2] / "data" / "english.detector"
 
 FORMAT = 2
 """Version of the file. A detector of another format is refused."""
-TOO_SHORT, UNKNOWN_LANGUAGE, NATURAL, FAKE = "too short", "unknown language", "natural", "fake"
+TOO_SHORT, NOT_PROSE, UNKNOWN_LANGUAGE, NATURAL, FAKE = "too short", "not prose", "unknown language", "natural", "fake"
 FAKE_KINDS = ("patchwork", "stuffing", "chain")
 LEAST_KNOWN, LEAST_COMMON = 0.6, 0.1
 """A text is in a known language if the model knows this share of its words, and if this share is among the most
@@ -204,20 +204,35 @@ class Detector:
         with write_whole(Path(path)) as handle:
             np.savez_compressed(handle, metadata=header, **arrays)
 
-    def judge(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, threads: int = 1) -> list[Judgement]:
-        """A judgement with reasons for each of the texts data[offsets[i]:offsets[i+1]]."""
+    def judge(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        all_words: NDArray[np.int64] | None = None,
+        threads: int = 1,
+    ) -> list[Judgement]:
+        """A judgement with reasons for each of the texts data[offsets[i]:offsets[i+1]].
+
+        `all_words` says how many words there were before all but the prose was left out.
+        """
+        all_words = np.zeros(offsets.size - 1, np.int64) if all_words is None else all_words
         chunks = byte_chunks(offsets, _CHUNK_BYTES)
         with ThreadPoolExecutor(max(1, threads)) as pool:
-            parts = list(pool.map(lambda ends: self._judge(data, offsets[ends[0] : ends[1] + 1]), chunks))
-        return [judgement for part in parts for judgement in part]
+            parts = pool.map(
+                lambda ends: self._judge(data, offsets[ends[0] : ends[1] + 1], all_words[slice(*ends)]), chunks
+            )
+            return [judgement for part in parts for judgement in part]
 
-    def _judge(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[Judgement]:
+    def _judge(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], all_words: NDArray[np.int64]
+    ) -> list[Judgement]:
         tokens = tokenize(data, offsets)
         source = evidence.Source(tokens, words_of(tokens, self.model))
-        scores = self._scored(source)
+        scores = self._scored(source, all_words)
         return [self._judgement(scores, source, text) for text in range(scores.words.size)]
 
-    def _scored(self, source: evidence.Source) -> _Scores:
+    def _scored(self, source: evidence.Source, all_words: NDArray[np.int64]) -> _Scores:
         features = measure_words(source.words, self.model, self.tables)
         parts = self.curves.parts(features)
         each = self.curves.probabilities(features, self.curves.votes(features, parts))
@@ -227,6 +242,7 @@ class Detector:
         verdicts = np.where(each.max(1) >= self.rule.threshold, FAKE, NATURAL).astype("<U16")
         verdicts[(known < LEAST_KNOWN) | (common < LEAST_COMMON)] = UNKNOWN_LANGUAGE
         verdicts[words < self.rule.fewest_words] = TOO_SHORT
+        verdicts[(words < self.rule.fewest_words) & (all_words >= self.rule.fewest_words)] = NOT_PROSE
         chosen = parts[np.arange(kinds.size), kinds].astype(np.float32)
         return _Scores(words, known.astype(np.float32), fakes, kinds, verdicts, features, chosen)
 
@@ -247,7 +263,7 @@ class Detector:
         self, scores: _Scores, source: evidence.Source, text: int, measures: Mapping[str, float]
     ) -> tuple[str, ...]:
         verdict, known, common = scores.verdicts[text], float(scores.known[text]), measures["function_words"]
-        if verdict == TOO_SHORT:
+        if verdict in (TOO_SHORT, NOT_PROSE):
             return (evidence.too_short(int(scores.words[text]), self.rule.fewest_words),)
         if verdict == UNKNOWN_LANGUAGE and known < LEAST_KNOWN:
             return (evidence.unknown_words(known, LEAST_KNOWN),)

@@ -39,7 +39,7 @@ def reasons(
 
 def too_short(words: int, needed: int) -> str:
     """Why a text of few words gets no verdict."""
-    return f"The text has {words} words; a verdict needs {needed}."
+    return f"The text has {words} words of prose; a verdict needs {needed}."
 
 
 def unknown_words(known: float, needed: float) -> str:

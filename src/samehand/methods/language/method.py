@@ -23,7 +23,9 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import LANGUAGE_PAGES
 
 _PLACE = ("url", "doc_id", "page_id", "host", "site")
-JUDGEMENT_FIELDS = tuple(field for field in LANGUAGE_PAGES.fixed_schema if field.name not in (*_PLACE, "is_cut"))
+JUDGEMENT_FIELDS = tuple(
+    field for field in LANGUAGE_PAGES.fixed_schema if field.name not in (*_PLACE, "is_cut", "hidden_words")
+)
 """What is known of a judged text. `fake_probability` is null where the verdict is neither fake nor natural."""
 
 
@@ -91,7 +93,7 @@ def _judge_of(path: Path, words: int, threshold: float, _: str) -> Judge:
 
 
 class _LanguageStage:
-    """Judgements of the visible text."""
+    """Judgements of the prose."""
 
     def __init__(self, folder: RunFolder, settings: Settings) -> None:
         path = folder.path / MODEL
@@ -100,12 +102,15 @@ class _LanguageStage:
 
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A row for each page."""
-        data, offsets, is_cut = _shortened(*pages.texts, self._most)
-        judged = judgement_arrays(self._judge.judge(data, offsets))
+        prose = pages.prose
+        data, offsets, is_cut = _shortened(prose.text, prose.offsets, self._most)
+        judged = judgement_arrays(self._judge.judge(data, offsets, all_words=prose.all_words))
         host = pages.rows.column("url_host_name")
         site = pc.coalesce(pages.rows.column("url_host_private_domain"), host)
         place = [pages.rows.column("url"), pages.rows.column("doc_id"), pages.page_ids, host, site]
-        return pa.record_batch([*place, *judged, pa.array(is_cut)], schema=LANGUAGE_PAGES.fixed_schema)
+        hidden = pages.markup.hidden_words if pages.markup else np.zeros(len(pages), np.int64)
+        columns = [*place, *judged, pa.array(is_cut), pa.array(hidden)]
+        return pa.record_batch(columns, schema=LANGUAGE_PAGES.fixed_schema)
 
 
 def judgement_arrays(judgements: Sequence[Judgement]) -> list[pa.Array]:

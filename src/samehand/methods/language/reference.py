@@ -24,6 +24,7 @@ from samehand.methods.language.detector import (
     FAKE,
     LEAST_KNOWN,
     NATURAL,
+    NOT_PROSE,
     TOO_SHORT,
     UNKNOWN_LANGUAGE,
     Detector,
@@ -63,8 +64,16 @@ _FOREIGN, _LEAST_SPREAD = 4.0, 0.005
 class Judge(Protocol):
     """Gives judgements of texts."""
 
-    def judge(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, threads: int = 1) -> list[Judgement]:
-        """A judgement for each of the texts data[offsets[i]:offsets[i+1]]."""
+    def judge(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        all_words: NDArray[np.int64] | None = None,
+        threads: int = 1,
+    ) -> list[Judgement]:
+        """A judgement for each of the texts data[offsets[i]:offsets[i+1]], which had `all_words` words before all but
+        the prose was left out."""
 
 
 def open_judge(model: Path, *, rule: DetectorRule | None = None) -> Judge:
@@ -202,7 +211,14 @@ class PlainJudge:
         stored = self.model.metadata.get("natural")
         return None if stored is None else Reference.from_dict(stored)
 
-    def judge(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, threads: int = 1) -> list[Judgement]:
+    def judge(
+        self,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        all_words: NDArray[np.int64] | None = None,
+        threads: int = 1,
+    ) -> list[Judgement]:
         """A judgement for each of the texts data[offsets[i]:offsets[i+1]]."""
         del threads  # few texts are judged by a model of one's own
         tokens = tokenize(data, offsets)
@@ -214,6 +230,8 @@ class PlainJudge:
             here = {name: float(values[text]) for name, values in columns.items()}
             one = Measured(measured.measures[text : text + 1], measured.kinds[text : text + 1])
             fake, verdict, reasons = self._verdict(one, here, int(numbers[text]), float(known[text]))
+            if verdict == TOO_SHORT and all_words is not None and all_words[text] >= self.rule.fewest_words:
+                verdict = NOT_PROSE
             judged.append(
                 Judgement(
                     judged_words=int(numbers[text]),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import end_to_end
 from samehand.base.errors import InputError, UsageError
 from samehand.base.settings import Settings
-from samehand.html import visible_text
+from samehand.html import prose_of_texts, prose_text
 from samehand.kernels.ngrams.tries import END, FIRST_WORD, START, UNKNOWN
 from samehand.methods.language.detector import TOO_SHORT, Judgement
 from samehand.methods.language.features import lowered
@@ -49,10 +49,11 @@ class Judged(NamedTuple):
 def judge_inputs(inputs: Sequence[str], judge: Judge, *, settings: Settings, threads: int) -> Iterator[Judged]:
     """A judgement for each text of the inputs. An input without text gets one too, which says why."""
     for given in inputs:
-        reader = TextReader([given], settings)
+        reader = TextReader([given], settings, text_of_html=prose_text)
         answered = False
         for batch in batched(_named(given, reader, settings)):
-            judged = judge.judge(*end_to_end(text for _, text in batch), threads=threads)
+            prose = prose_of_texts(*end_to_end(text for _, text in batch))
+            judged = judge.judge(prose.text, prose.offsets, all_words=prose.all_words, threads=threads)
             answered = True
             yield from (Judged(name, judgement) for (name, _), judgement in zip(batch, judged, strict=True))
         if not answered:
@@ -64,7 +65,7 @@ def _named(given: str, reader: TextReader, settings: Settings) -> Iterator[tuple
     if given == STANDARD_INPUT:
         content = sys.stdin.buffer.read(settings.max_page_bytes)
         if content.strip():
-            yield given, visible_text(as_utf8(content, None)).encode() if is_html(content) else content
+            yield given, prose_text(as_utf8(content, None)).encode() if is_html(content) else content
         return
     texts = iter(reader)
     first = next(texts, None)
@@ -114,7 +115,7 @@ class Collection(NamedTuple):
 def collect(inputs: Sequence[str], *, settings: Settings, lower: bool = False, extra: Sequence[str] = ()) -> Collection:
     """All texts of the inputs. `extra` words get ids too."""
     counter = WordCounter()
-    reader = TextReader(inputs, settings)
+    reader = TextReader(inputs, settings, text_of_html=prose_text)
     ids, sentences, texts = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
     words = bounds = 0
     for batch in batched(reader):

@@ -21,6 +21,7 @@ from samehand.base.buffers import end_to_end
 from samehand.base.errors import InputError, UsageError
 from samehand.base.files import locked
 from samehand.base.settings import Settings
+from samehand.html import prose_text
 from samehand.methods.language import katz
 from samehand.methods.language.counting import (
     DEFAULT_MEMORY,
@@ -108,7 +109,7 @@ def _counts(
         if len(inputs) > 1 or rule.words or rule.is_lower:
             raise UsageError(f"{counted} holds counts: give no other input, vocabulary file or --lower with it.")
         return read_counts(Path(counted), order=order, most_words=most, memory_bytes=memory, on_progress=on_progress)
-    chunks = held.kept(_spans(TextReader(inputs, settings), rule.is_lower, on_progress))
+    chunks = held.kept(_spans(TextReader(inputs, settings, text_of_html=prose_text), rule.is_lower, on_progress))
     if not rule.words:
         return count_spans(
             chunks, order=order, most_words=most, folder=scratch, memory_bytes=memory, on_progress=on_progress

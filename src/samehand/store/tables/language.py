@@ -26,11 +26,11 @@ LANGUAGE_PAGES = Table(
         PAGE_ID,
         HOST,
         dataclasses.replace(SITE, required=False),
-        Column("judged_words", WHOLE, "Words of the judged text, without numbers and marks."),
+        Column("judged_words", WHOLE, "Words of the judged prose, without numbers and marks."),
         Column(
             "fake_probability", SHARE, "Probability that a machine made the text; null if not judged.", required=False
         ),
-        Column("verdict", TEXT, "fake, natural, too short, unknown language or not judged."),
+        Column("verdict", TEXT, "fake, natural, too short, not prose, unknown language or not judged."),
         Column("fake_kind", TEXT, "The kind of generator it resembles most.", required=False),
         Column("perplexity3", SHARE, "Perplexity under the model of order 3.", required=False),
         Column("perplexity4", SHARE, "Perplexity under the model of order 4.", required=False),
@@ -40,7 +40,8 @@ LANGUAGE_PAGES = Table(
         Column("known_histories4", SHARE, "Share of the histories of order 4 that the model knows."),
         Column("known_words", SHARE, "Share of the words that the model knows."),
         Column("reasons", pa.list_(TEXT), "Why, most important first."),
-        Column("is_cut", FLAG, "Whether only the beginning of the text was judged."),
+        Column("is_cut", FLAG, "Whether only the beginning of the prose was judged."),
+        Column("hidden_words", WHOLE, "Words of the page that its markup hides; they are not judged."),
     ),
     in_parts=True,
 )

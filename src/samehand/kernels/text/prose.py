@@ -1,0 +1,244 @@
+"""Which paragraphs of a text are prose: running sentences, not menus, lists, tables, prices or code.
+
+Text i is data[offsets[i]:offsets[i+1]]. The ends of its blocks are counted from its start. A block is one paragraph. A
+preformatted one has a paragraph up to every line without a letter or digit, and up to every line that is too wide to be
+a wrapped one.
+
+A paragraph is prose if it has MIN_WORDS words, is not mostly link text, has few symbols of code, and
+* enough function words of any language (`function_words`); or
+* words of a script that the list of function words does not have, and the end of a sentence; or
+* the form of sentences alone: they end, begin with a capital and have a usual length, with few other capitals, commas
+  and numbers. Such text without function words is what a machine makes of a list of words.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.hashing import GOLDEN
+from samehand.kernels.text.function_words import LONGEST, SLOT_BITS
+
+PREFORMATTED, LISTED, NEVER = 1, 2, 4
+"""Kinds of blocks: lines are as in the source; an item of a list or a cell, which needs the end of a sentence; a part
+of a form or menu, which is never prose."""
+SEPARATOR = 2
+"""Line feeds behind each paragraph of prose."""
+MIN_WORDS, FUNCTION_SHARE, LINK_SHARE, SYMBOL_SHARE = 10, 0.15, 0.5, 0.2
+SALAD_WORDS, SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 4, 40
+"""Fewest words of a paragraph that is prose by the form of its sentences alone, and their mean lengths."""
+WIDE = 120
+"""Bytes of a line of plain text that was not wrapped: such a line is a paragraph."""
+LONG_RUN, RUN_WORD = 24, 9
+"""A run of more bytes in a script without blanks counts as a word for each RUN_WORD bytes, which are three letters."""
+
+WORDS, FUNCTION, UNLISTED, ENDS, CAPITALS, COMMAS, NUMBERS, SYMBOLS, FACTS = range(9)
+"""What is counted of a paragraph: words, function words, words of scripts that the list does not have, ends of
+sentences, words that begin with a capital, commas, numbers, symbols of code."""
+
+_SHIFT, _MASK = np.uint64(64 - SLOT_BITS), np.uint64((1 << SLOT_BITS) - 1)
+_ONE = np.uint64(1)
+_CASE = np.uint8(32)
+_CODE = tuple(b"{}[]=+*\\|_$#^~;")
+
+
+class Blocks(NamedTuple):
+    """The blocks of texts: their ends, bytes of link text and kinds, and where those of each text begin."""
+
+    ends: NDArray[np.int64]
+    links: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _is_letter(byte: np.uint8) -> bool:
+    """Whether an ASCII byte is a letter or digit."""
+    lower = byte | _CASE
+    return bool((np.uint8(97) <= lower <= np.uint8(122)) | (np.uint8(48) <= byte <= np.uint8(57)))
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _mark_bytes(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
+    """Bytes of the wide character at `place` if it is punctuation or a symbol; 0 if it is part of a word."""
+    byte = data[place]
+    if byte == 0xC2:
+        return np.uint64(2)
+    if byte == 0xE2 or (byte == 0xE3 and place + _ONE < end and data[place + _ONE] == 0x80):
+        return np.uint64(3)
+    if byte == 0xEF and place + _ONE < end and data[place + _ONE] >= 0xBC:
+        return np.uint64(3)
+    return np.uint64(0)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
+    slot = (key * GOLDEN) >> _SHIFT
+    while slots[slot] != 0:
+        if slots[slot] == key:
+            return True
+        slot = (slot + _ONE) & _MASK
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_word(
+    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, slots: NDArray[np.uint64], facts: NDArray[np.int64]
+) -> np.uint64:
+    """Counts the word that begins at `place`; returns its end."""
+    first, start = data[place], place
+    key, shift, is_wide = np.uint64(0), np.uint64(0), first >= 0x80
+    while place < end:
+        byte = data[place]
+        if byte >= 0x80:
+            if _mark_bytes(data, place, end):
+                break
+        elif not _is_letter(byte):
+            break
+        if shift < 64:
+            is_capital = np.uint8(65) <= byte <= np.uint8(90)
+            key |= np.uint64(byte | _CASE if is_capital else byte) << shift
+            shift += np.uint64(8)
+        place += _ONE
+    length = place - start
+    facts[WORDS] += length // np.uint64(RUN_WORD) if is_wide and length > np.uint64(LONG_RUN) else _ONE
+    if first >= 0xD6:
+        facts[UNLISTED] += length // np.uint64(RUN_WORD) if length > np.uint64(LONG_RUN) else _ONE
+    elif length <= np.uint64(LONGEST) and _is_function_word(key, slots):
+        facts[FUNCTION] += 1
+    facts[CAPITALS] += np.uint8(65) <= first <= np.uint8(90)
+    facts[NUMBERS] += np.uint8(48) <= first <= np.uint8(57)
+    return place
+
+
+@nb.njit(cache=True, nogil=True)
+def _ends_sentence(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
+    """Whether a full stop, question or exclamation mark has a blank, a closing mark or nothing behind it."""
+    if place + _ONE >= end:
+        return True
+    behind = data[place + _ONE]
+    return bool(behind <= 32 or behind in (0x22, 0x27, 0x29, 0x5D) or behind == 0xE2 or behind == 0xC2)
+
+
+@nb.njit(cache=True, nogil=True)
+def count_facts(
+    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, slots: NDArray[np.uint64], facts: NDArray[np.int64]
+) -> None:
+    """Counts what there is in the paragraph data[place:end]."""
+    facts[:] = 0
+    while place < end:
+        byte = data[place]
+        if byte < 0x80:
+            if _is_letter(byte):
+                place = _read_word(data, place, end, slots, facts)
+                continue
+            if byte in (0x2E, 0x21, 0x3F):
+                facts[ENDS] += place > 0 and data[place - _ONE] > 32 and _ends_sentence(data, place, end)
+            facts[COMMAS] += byte in (0x2C, 0x3B, 0x7C)
+            facts[SYMBOLS] += byte in _CODE
+            place += _ONE
+            continue
+        size = _mark_bytes(data, place, end)
+        if size == 0:
+            place = _read_word(data, place, end, slots, facts)
+            continue
+        is_stop = byte == 0xE3 and place + np.uint64(2) < end and data[place + np.uint64(2)] == 0x82
+        facts[ENDS] += is_stop or (byte == 0xEF and place + np.uint64(2) < end and data[place + np.uint64(2)] == 0x81)
+        place += size
+
+
+@nb.njit(cache=True, nogil=True)
+def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> bool:
+    """Whether a paragraph is prose, from what was counted of it."""
+    words, ends = facts[WORDS], facts[ENDS]
+    if words < MIN_WORDS or link_share > LINK_SHARE or kind & NEVER or facts[SYMBOLS] > SYMBOL_SHARE * words:
+        return False
+    if kind & LISTED and not ends:
+        return False
+    if facts[FUNCTION] >= FUNCTION_SHARE * words:
+        return True
+    if 2 * facts[UNLISTED] >= words:
+        return bool(ends > 0)
+    is_long = words >= SALAD_WORDS and SHORTEST_SENTENCE * ends <= words <= LONGEST_SENTENCE * ends
+    few = words // 10
+    has_form = 2 * facts[CAPITALS] >= ends and facts[CAPITALS] <= ends + few and facts[COMMAS] <= few
+    return bool(is_long and has_form and facts[NUMBERS] <= few)
+
+
+@nb.njit(cache=True, nogil=True)
+def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
+    """The end of the paragraph of preformatted text that begins at `place`."""
+    line = place
+    while line < end:
+        stop = line
+        has_words = False
+        while stop < end and data[stop] != 10:
+            has_words |= _is_letter(data[stop]) or data[stop] >= 0x80
+            stop += _ONE
+        if not has_words and line > place:
+            return line
+        if not has_words or stop - line > WIDE:
+            return min(stop + _ONE, end)
+        line = stop + _ONE
+    return end
+
+
+@nb.njit(cache=True, nogil=True)
+def _put_paragraph(
+    data: NDArray[np.uint8],
+    place: np.uint64,
+    end: np.uint64,
+    has_lines: np.int64,
+    prose: NDArray[np.uint8],
+    length: np.uint64,
+) -> np.uint64:
+    """Copies a paragraph and ends it by an empty line; returns the new length of the prose.
+
+    Unless the paragraph `has_lines` of its own, line feeds are blanks, as browsers show them.
+    """
+    while place < end and data[place] <= 32:
+        place += _ONE
+    while end > place and data[end - _ONE] <= 32:
+        end -= _ONE
+    while place < end:
+        prose[length] = np.uint8(32) if data[place] == 10 and not has_lines else data[place]
+        length += _ONE
+        place += _ONE
+    for _ in range(SEPARATOR):
+        prose[length] = 10
+        length += _ONE
+    return length
+
+
+@nb.njit(cache=True, nogil=True)
+def find_prose(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    blocks: Blocks,
+    slots: NDArray[np.uint64],
+    prose: NDArray[np.uint8],
+    found: NDArray[np.int64],
+) -> None:
+    """Writes the prose of each text to `prose`; to `found` its length so far, and the words of the text and the prose.
+
+    `prose` needs room for the text and SEPARATOR more bytes for each MIN_WORDS of its bytes.
+    """
+    ends, links, kinds, bounds = blocks
+    facts = np.zeros(FACTS, np.int64)
+    length = np.uint64(0)
+    for text in range(offsets.size - 1):
+        begin = np.uint64(offsets[text])
+        place = begin
+        for block in range(bounds[text], bounds[text + 1]):
+            end, kind = begin + np.uint64(ends[block]), np.int64(kinds[block])
+            share = links[block] / max(1, end - place)
+            while place < end:
+                stop = _paragraph_end(data, place, end) if kind & PREFORMATTED else end
+                count_facts(data, place, stop, slots, facts)
+                found[text, 1] += facts[WORDS]
+                if is_prose(facts, kind, share):
+                    length = _put_paragraph(data, place, stop, kind & PREFORMATTED, prose, length)
+                    found[text, 2] += facts[WORDS]
+                place = stop
+        found[text, 0] = length
