@@ -267,7 +267,7 @@ def symbol(name: str) -> int:
 def _write(tag: Tag, values: bytearray, skeleton: bytearray) -> None:
     named: dict[str, bytes] = {}
     for name, value in tag.attributes:
-        if name not in ("style", "hidden") and len(named) < 32:
+        if name in (*ATTRIBUTES, "class", "id") and len(named) < 32:
             named.setdefault(name, value)
     is_box = tag.name in BOXES
     if is_box and not named:

@@ -309,6 +309,8 @@ def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> Non
     """Notes an attribute of the current tag in its place."""
     state, found = page.state, page.found
     slot = attribute_slot(key, page.canon.attribute_keys)
+    if page.canon.attribute_keys[slot] != key:
+        return  # anybody can add attributes that do nothing
     trait = page.canon.attribute_traits[slot]
     if trait & canon.STYLE:
         if hides(page.source, start, end):
