@@ -1,8 +1,8 @@
 """What a spammer can do to pages that a program makes, so that they look less alike to a machine.
 
 A disguise takes a page and a random generator and returns the page as browsers show it, or nearly so. `COST` says what
-it costs: bytes, or something that readers see. Templates come from real pages; `copies` writes pages of one template with
-texts of their own.
+it costs: bytes, or something that readers see. Templates come from real pages; `copies` writes pages of one template
+with texts of their own.
 """
 
 import random
@@ -172,7 +172,11 @@ def references_in_values(page: bytes, draw: random.Random) -> bytes:
 
     def spell(name: bytes, value: bytes) -> bytes:
         value = value.replace(b'"', b"&quot;")
-        return b" %s=\"%s\"%s" % (name, value, b" %s='%s'" % (name, noise(draw, 4).replace(b"'", b"")) if draw.random() < 0.3 else b"")
+        return b' %s="%s"%s' % (
+            name,
+            value,
+            b" %s='%s'" % (name, noise(draw, 4).replace(b"'", b"")) if draw.random() < 0.3 else b"",
+        )
 
     return each_tag(page, lambda tag: each_value(tag, change, spell))
 
@@ -184,7 +188,9 @@ def names_of_classes(page: bytes, draw: random.Random) -> bytes:
     def change(name: bytes, value: bytes) -> bytes:
         if name not in (b"class", b"id"):
             return value
-        made = (names.setdefault(part, word(draw) + noise(draw, 1).translate(None, b"\"'<>&")) for part in value.split())
+        made = (
+            names.setdefault(part, word(draw) + noise(draw, 1).translate(None, b"\"'<>&")) for part in value.split()
+        )
         return b" ".join(made)
 
     return each_tag(page, lambda tag: each_value(tag, change))
@@ -195,7 +201,9 @@ def names_of_classes(page: bytes, draw: random.Random) -> bytes:
 
 def comments(share: float) -> Disguise:
     """A short comment before a share of the tags."""
-    return lambda page, draw: before_tags(page, share, draw, lambda: b"<!--" + noise(draw, 8).replace(b"-", b"+") + b"-->")
+    return lambda page, draw: before_tags(
+        page, share, draw, lambda: b"<!--" + noise(draw, 8).replace(b"-", b"+") + b"-->"
+    )
 
 
 def one_comment(size: int) -> Disguise:
@@ -225,7 +233,9 @@ def scripts(count: int, size: int) -> Disguise:
 
 def style_sheets(page: bytes, draw: random.Random) -> bytes:
     """A style sheet of random rules in the head."""
-    rules = b"".join(b".%s{%s:%s;}" % (word(draw), word(draw), noise(draw, 3).translate(None, b"<{}")) for _ in range(300))
+    rules = b"".join(
+        b".%s{%s:%s;}" % (word(draw), word(draw), noise(draw, 3).translate(None, b"<{}")) for _ in range(300)
+    )
     return re.sub(rb"</head>", lambda _: b"<style>" + rules + b"</style></head>", page, count=1, flags=re.I)
 
 
@@ -315,7 +325,9 @@ def path_style(page: bytes, draw: random.Random) -> bytes:
     def change(name: bytes, value: bytes) -> bytes:
         if name not in _ADDRESS:
             return value
-        return re.sub(rb"[-_.](?=[^/]*$)", lambda _: draw.choice(signs), value) + draw.choice([b"", b".x", b"-y", b"_z.w"])
+        return re.sub(rb"[-_.](?=[^/]*$)", lambda _: draw.choice(signs), value) + draw.choice(
+            [b"", b".x", b"-y", b"_z.w"]
+        )
 
     return each_tag(page, lambda tag: each_value(tag, change))
 
@@ -351,14 +363,24 @@ CHEAP: dict[str, Disguise] = {
     "a style sheet": style_sheets,
     "empty <b></b> at 30 % of tags": inserted(lambda draw: b"<b></b>", 0.3),
     "wrapper divs at 30 % of tags": inserted(lambda draw: b"<div>", 0.3),
-    "empty links at 30 % of tags": inserted(lambda draw: b"<a href='%s/'></a>" % noise(draw, 4).translate(None, b"'<>"), 0.3),
+    "empty links at 30 % of tags": inserted(
+        lambda draw: b"<a href='%s/'></a>" % noise(draw, 4).translate(None, b"'<>"), 0.3
+    ),
     "end tags of nothing at 30 % of tags": inserted(lambda draw: draw.choice([b"</h6>", b"</dl>", b"</video>"]), 0.3),
-    "unknown elements at 30 % of tags": inserted(lambda draw: b"<x-%s a='%s'>" % (word(draw), noise(draw, 3).replace(b"'", b"")), 0.3),
-    "drawings at 10 % of tags": inserted(lambda draw: b"<svg width=1 height=1><path d='M%s'/></svg>" % noise(draw, 9).translate(None, b"'<>"), 0.1),
+    "unknown elements at 30 % of tags": inserted(
+        lambda draw: b"<x-%s a='%s'>" % (word(draw), noise(draw, 3).replace(b"'", b"")), 0.3
+    ),
+    "drawings at 10 % of tags": inserted(
+        lambda draw: b"<svg width=1 height=1><path d='M%s'/></svg>" % noise(draw, 9).translate(None, b"'<>"), 0.1
+    ),
     "hidden elements at 30 % of tags": inserted(_hidden, 0.3),
     "hidden inputs, metas, links at 30 % of tags": inserted(_metas, 0.3),
-    "pixels in noscript at 10 % of tags": inserted(lambda draw: b"<noscript><img src='//%s'></noscript>" % noise(draw, 9).translate(None, b"'<>"), 0.1),
-    "templates at 10 % of tags": inserted(lambda draw: b"<template><a href='%s'>x</a></template>" % noise(draw, 9).translate(None, b"'<>"), 0.1),
+    "pixels in noscript at 10 % of tags": inserted(
+        lambda draw: b"<noscript><img src='//%s'></noscript>" % noise(draw, 9).translate(None, b"'<>"), 0.1
+    ),
+    "templates at 10 % of tags": inserted(
+        lambda draw: b"<template><a href='%s'>x</a></template>" % noise(draw, 9).translate(None, b"'<>"), 0.1
+    ),
     "thirty metas in the head": metas_in_head,
     "own query or fragment at every address": own_queries,
     "style attributes at 30 % of tags": style_attributes,
@@ -366,7 +388,14 @@ CHEAP: dict[str, Disguise] = {
 """Disguises that readers do not notice and that cost next to nothing to make."""
 
 CHEAP["everything cheap at once"] = together(
-    names_of_classes, quotes_switched, attributes_shuffled, own_queries, inserted(_metas, 0.1), comments(0.3), scripts(3, 3_000), blanks
+    names_of_classes,
+    quotes_switched,
+    attributes_shuffled,
+    own_queries,
+    inserted(_metas, 0.1),
+    comments(0.3),
+    scripts(3, 3_000),
+    blanks,
 )
 
 DEAR: dict[str, Disguise] = {

@@ -17,7 +17,7 @@ from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups
 from samehand.grouping.sketches import Sketches
-from samehand.methods.style.channels import sketches_of
+from samehand.methods.style.channels import by_channel, sketches_of
 from samehand.methods.style.clusters import (
     Grouped,
     PageFacts,
@@ -51,11 +51,15 @@ class WeakestLink:
         similarity: Similarity of the two pages.
         left_url: URL of one page.
         right_url: URL of the other.
+        noise: Similarity of their noise alone.
+        markup: Similarity of their canonical markup alone; None with the preset "paper", which has none.
     """
 
     similarity: float
     left_url: str
     right_url: str
+    noise: float
+    markup: float | None
 
 
 class StyleAnswers:
@@ -86,8 +90,10 @@ class StyleAnswers:
         if not inside.size:
             return None
         weakest = inside[np.argmin(self._forest.similarities[inside])]
-        left, right = (self._pages.url(row) for row in self._forest.pairs[weakest])
-        return WeakestLink(float(self._forest.similarities[weakest]), left, right)
+        rows = self._forest.pairs[weakest]
+        left, right = (self._pages.url(row) for row in rows)
+        similarity = float(self._forest.similarities[weakest])
+        return WeakestLink(similarity, left, right, *by_channel(self._sketches, *rows))
 
     # One to all.
 

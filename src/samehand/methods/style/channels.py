@@ -10,10 +10,10 @@ from samehand.base.settings import Settings
 from samehand.grouping.memory import release
 from samehand.grouping.probes import ProbePlan, plan_probes
 from samehand.grouping.sketches import NARROWEST, Sketches, lanes_of, rows_are_equal, sketch_words
-from samehand.kernels import channels
+from samehand.kernels import buckets, channels
 from samehand.kernels.channels import KNOTS, StyleRows
 from samehand.kernels.noise import EMPTY
-from samehand.kernels.sketches import Lanes
+from samehand.kernels.sketches import Lanes, SketchRows
 from samehand.methods.style.fingerprints import Stored
 from samehand.methods.style.markup import poor_below
 
@@ -88,6 +88,16 @@ class StyleSketches(Sketches):
         """Gives mapped memory back."""
         release(self.words)
         release(self.markup_words)
+
+
+def by_channel(sketches: Sketches, left: int, right: int) -> tuple[float, float | None]:
+    """The similarities of two rows by noise and by markup, each alone."""
+    ends = np.array([left], np.int32), np.array([right], np.int32)
+    noise = buckets.similarities_of_pairs(SketchRows(sketches.words, sketches.filled, sketches.lanes), *ends)
+    if not isinstance(sketches, StyleSketches):
+        return float(noise[0]), None
+    rows = SketchRows(sketches.markup_words, sketches.markup_filled, sketches.markup_lanes)
+    return float(noise[0]), float(buckets.similarities_of_pairs(rows, *ends)[0])
 
 
 def sketches_of(stored: Stored, settings: Settings) -> Sketches:

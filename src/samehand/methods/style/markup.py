@@ -21,7 +21,8 @@ POOR_SHARE = 0.375
 
 
 @functools.cache
-def _tables() -> names.Tables:
+def canon_tables() -> names.Tables:
+    """The lookup tables of the kernels."""
     return names.canon_tables()
 
 
@@ -30,7 +31,7 @@ def markup_fingerprints(data: NDArray[np.uint8], offsets: NDArray[np.int64], set
     if not settings.markup_dimensions:
         return np.full((offsets.size - 1, 0), EMPTY, np.uint32)
     hashed = hash_tables(settings.key, fingerprints.SHINGLE_BYTES, settings.markup_dimensions)
-    return fingerprints.fingerprint_markup(data, offsets, _tables(), hashed.entering, hashed.leaving, hashed.masks)
+    return fingerprints.fingerprint_markup(data, offsets, canon_tables(), hashed.entering, hashed.leaving, hashed.masks)
 
 
 def poor_below(settings: Settings) -> int:
