@@ -293,6 +293,17 @@ def data_attributes(page: bytes, draw: random.Random) -> bytes:
     return each_tag(page, change)
 
 
+def class_attributes(page: bytes, draw: random.Random) -> bytes:
+    """A class in 30 % of the tags that have none."""
+
+    def change(tag: bytes) -> bytes:
+        if tag.startswith(b"</") or b"class" in tag or draw.random() > 0.3:
+            return tag
+        return re.sub(rb"\s*/?>$", lambda found: b" class=" + word(draw) + found[0], tag)
+
+    return each_tag(page, change)
+
+
 def style_attributes(page: bytes, draw: random.Random) -> bytes:
     """A style attribute in 30 % of the tags that have none."""
 
@@ -384,6 +395,10 @@ CHEAP: dict[str, Disguise] = {
     "thirty metas in the head": metas_in_head,
     "own query or fragment at every address": own_queries,
     "style attributes at 30 % of tags": style_attributes,
+    "classes at 30 % of tags": class_attributes,
+    "data attributes at 30 % of tags": data_attributes,
+    "text in spans hidden by class at 30 % of tags": inserted(_class_hidden(b"span"), 0.3),
+    "text in spans hidden by class at every tag": inserted(_class_hidden(b"span"), 1.0),
 }
 """Disguises that readers do not notice and that cost next to nothing to make."""
 
@@ -399,10 +414,7 @@ CHEAP["everything cheap at once"] = together(
 )
 
 DEAR: dict[str, Disguise] = {
-    "data attributes at 30 % of tags": data_attributes,
-    "text in spans hidden by class at 30 % of tags": inserted(_class_hidden(b"span"), 0.3),
     "text in paragraphs hidden by class at 30 % of tags": inserted(_class_hidden(b"p"), 0.3),
-    "text in spans hidden by class at every tag": inserted(_class_hidden(b"span"), 1.0),
     "own separators in every path": path_style,
     "60 blocks shuffled": blocks_shuffled,
 }
