@@ -228,7 +228,7 @@ def test_match_answers_each_message_as_it_comes(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "samehand.cli.main",
+        "samehand.cli.start",
         "match",
         "--prototypes",
         str(tmp_path / "known"),

@@ -1,6 +1,5 @@
 """The command that labels sites by hand, with few looks."""
 
-import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +8,9 @@ import click
 
 import samehand
 from samehand.base.errors import InputError, SamehandError, UsageError
-from samehand.base.neutral import neutral
+from samehand.base.neutral import csv_line, neutral
 from samehand.cli.common import say
 from samehand.cli.options import run_argument, setting_options, settings_from
-from samehand.cli.render import csv_cell
 
 if TYPE_CHECKING:
     from samehand.methods.sites.labelling import AnswerFile, Question
@@ -101,8 +99,7 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
 
     if not questions:
         return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["page_id", "cluster", "url", "label"])
+    sys.stdout.write(csv_line(["page_id", "cluster", "url", "label"]))
     looks: dict[int, set[str]] = {}
     for question in questions:
         seen = looks.setdefault(question.group, set()) if question.group != NO_GROUP else set()
@@ -110,7 +107,7 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
         if len(seen) < FIRST_LOOKS and digest not in seen:
             seen.add(digest)
             group = "" if question.group == NO_GROUP else question.group
-            writer.writerow([question.page_id, group, csv_cell(question.url), ""])
+            sys.stdout.write(csv_line([question.page_id, group, question.url, ""]))
     say("These are open: fill in the labels and give the file with --answers FILE, or answer in a terminal.")
 
 

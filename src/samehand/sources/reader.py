@@ -126,7 +126,8 @@ class Reader:
 
     `inputs` names such inputs in messages and in the help. `profile` is the one of the settings that reads them.
     `recognises_damaged` is asked when no reader recognises a file. `find_page` gets a source, a `source_path`, an
-    offset and the settings, and returns what is there.
+    offset and the settings, and returns what is there. `is_fragile` says that a library may end the process over a bad
+    input, so that the input is read in a process of its own.
     """
 
     kind: str
@@ -135,6 +136,7 @@ class Reader:
     recognises: Callable[[Look], bool]
     recognises_damaged: Callable[[Look], bool] = lambda look: False
     split: Split = whole
+    is_fragile: bool = False
     read: Callable[[Unit, Settings, Reading], Iterator[Outcome]]
     find_page: Callable[[Source, str, int, Settings], Outcome | None]
 

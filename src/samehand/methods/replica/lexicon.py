@@ -210,6 +210,8 @@ class Lexicon:
             return cls._from_table(pq.read_table(os.fspath(path))).under(key)
         except FileNotFoundError as error:
             raise UsageError(f"There is no lexicon {path}. Learn one with: samehand lexicon learn") from error
+        except MemoryError:
+            raise
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise UsageError(
