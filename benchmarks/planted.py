@@ -100,7 +100,8 @@ def _write_part(
     page_ids = pa.array((np.int64(number) << 32) + np.arange(rows))
     zeros = np.zeros(rows, np.uint64)
     noise, markup = values[:, : settings.dimensions], values[:, settings.dimensions :]
-    fingerprints = [column for part in (noise, markup) for column in _fingerprints(part)]
+    half = np.full(rows, settings.markup_dimensions // 2, np.int16)
+    fingerprints = [*_fingerprints(noise), half, half, _fingerprints(markup)[1]]
     table = pa.table([page_ids, np.full(rows, 5_000), zeros, zeros, *fingerprints], STYLE_FINGERPRINTS.schema(settings))
     hosts = [
         f"{label if label >= 0 else 'x'}-{number}-{row % 997}.example" for row, label in enumerate(labels.tolist())

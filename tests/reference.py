@@ -38,25 +38,25 @@ def mix(value: int) -> int:
     return mixed ^ (mixed >> 29)
 
 
-def part_hash(part: bytes, key: str, dimensions: int = 128, salt: int = 0) -> int:
+def part_hash(part: bytes, key: str, dimensions: int = 128) -> int:
     """The hash of one window on its own: no rolling."""
     numbers = key_numbers(key, dimensions)
     value = 0
     for position, byte in enumerate(part):
         value ^= rotate(numbers[byte], len(part) - 1 - position)
-    return mix(value ^ salt)
+    return mix(value)
 
 
 def parts(kept: bytes, width: int) -> list[bytes]:
     return [kept[i : i + width] for i in range(len(kept) - width + 1)]
 
 
-def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int, salt: int = 0) -> list[int]:
+def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int, masks: list[int] | None = None) -> list[int]:
     """Procedure 1 of the paper."""
-    masks = key_numbers(key, dimensions)[256:]
+    masks = masks or key_numbers(key, dimensions)[256:]
     values = [EMPTY] * dimensions
     for part in set(parts(kept, width)):
-        h = part_hash(part, key, dimensions, salt)
+        h = part_hash(part, key, dimensions)
         i = h % dimensions
         values[i] = min(values[i], (((h ^ masks[i]) * 0x9E3779B97F4A7C15) & MASK) >> 32)
     return values
@@ -74,14 +74,20 @@ def shuffled(value: int, masks: list[int]) -> int:
 
 
 def similarity(left: Sequence[int], right: Sequence[int], floor: int = 1, bits: int = 8) -> float:
-    """Of narrow values, the matches that chance explains are taken off."""
+    """Matching dimensions ÷ dimensions filled in either."""
+    matching, filled = matches(left, right, bits)
+    return matching / max(filled, floor)
+
+
+def matches(left: Sequence[int], right: Sequence[int], bits: int = 8) -> tuple[float, int]:
+    """Matching dimensions, and those filled in either. Of narrow values, the matches that chance explains are off."""
     values = (1 << bits) - (bits < 32)
     both = [(a, b) for a, b in zip(left, right, strict=True) if EMPTY not in (a, b)]
     filled = sum(a != EMPTY or b != EMPTY for a, b in zip(left, right, strict=True))
-    matches = sum(a % values == b % values for a, b in both)
+    found: float = sum(a % values == b % values for a, b in both)
     if bits < 32:
-        matches = max(0.0, (matches - len(both) / values) / (1 - 1 / values))
-    return matches / max(filled, floor)
+        found = max(0.0, (found - len(both) / values) / (1 - 1 / values))
+    return found, filled
 
 
 def checked_edges(

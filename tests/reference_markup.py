@@ -5,6 +5,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_PHRASES = "b i em strong u small sub sup br wbr font nobr big tt s strike code mark"
+_BOXES = (
+    "div span section article main header footer nav aside figure figcaption hgroup address center details summary"
+    " dialog search meta"
+)
 _SKELETON = (
     "html head body link script h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a cite q dfn abbr ruby rt"
     " time var samp kbd ins del picture img iframe embed object video audio map table caption colgroup col tbody thead"
@@ -15,7 +20,7 @@ _FUNCTIONAL = (
     "link script a img iframe embed object form input button select option textarea label td th frame video audio table"
 )
 _OPTIONAL = "li p td tr th dt dd option body html head tbody thead tfoot colgroup optgroup rt caption"
-_VOID = "link img input hr col embed frame"
+_VOID = "meta link img input hr col embed frame"
 _STANDS = "iframe script td th button select textarea canvas video object embed applet li"
 _IN_TABLE = "caption colgroup col tbody thead tfoot tr td th"
 _RAW = "title textarea style xmp iframe noembed noframes noscript script template plaintext"
@@ -25,8 +30,8 @@ _ATTRIBUTES = (
     " cellpadding cellspacing align valign bgcolor"
 )
 SKELETON, ATTRIBUTES = _SKELETON.split(), _ATTRIBUTES.split()
-FUNCTIONAL, OPTIONAL, VOID, IN_TABLE, RAW = (
-    set(names.split()) for names in (_FUNCTIONAL, _OPTIONAL, _VOID, _IN_TABLE, _RAW)
+PHRASES, BOXES, FUNCTIONAL, OPTIONAL, VOID, IN_TABLE, RAW = (
+    set(names.split()) for names in (_PHRASES, _BOXES, _FUNCTIONAL, _OPTIONAL, _VOID, _IN_TABLE, _RAW)
 )
 STANDS = {*_STANDS.split(), *VOID}
 SAME = {"ol": "ul", "dir": "ul", "menu": "ul", "acronym": "abbr"}
@@ -206,7 +211,7 @@ def streams(page: bytes) -> tuple[bytes, bytes]:
     for tag in tokens(page):
         if tag is None:
             empty.clear()
-        elif tag.name not in {*SKELETON, *SAME}:
+        elif tag.name in PHRASES or tag.name not in {*BOXES, *SKELETON, *SAME}:
             continue
         elif tag.is_end:
             _close(tag.name, values, skeleton, opened, empty)
@@ -224,7 +229,7 @@ def streams(page: bytes) -> tuple[bytes, bytes]:
 def _counts(tag: Tag, opened: Counter[str]) -> bool:
     if is_hidden(tag):
         return False
-    if tag.name in ("link", "frame", "frameset"):
+    if tag.name in ("meta", "link", "frame", "frameset"):
         return not opened["body"]
     if tag.name in ("html", "head", "body", "form"):
         return not opened[tag.name]
@@ -249,7 +254,7 @@ def _close(
             del values[first:], skeleton[second:]
             return
         empty.clear()
-    if name not in OPTIONAL:
+    if name not in BOXES | OPTIONAL:
         values += bytes([START, END, CLOSE])
         skeleton += bytes([END, symbol(name)])
 
@@ -261,14 +266,19 @@ def symbol(name: str) -> int:
 def _write(tag: Tag, values: bytearray, skeleton: bytearray) -> None:
     named: dict[str, bytes] = {}
     for name, value in tag.attributes:
-        if name in ATTRIBUTES and len(named) < 32:
+        if name in (*ATTRIBUTES, "class", "id") and len(named) < 32:
             named.setdefault(name, value)
+    is_box = tag.name in BOXES
+    if is_box and not named:
+        return
     values.append(START)
-    skeleton += bytes([START, symbol(tag.name)])
+    if not is_box:
+        skeleton += bytes([START, symbol(tag.name)])
     for name in sorted(named, key=name_hash):
-        kept = value_noise(named[name])
+        kept = b"" if name in ("class", "id") else value_noise(named[name])
         values += bytes([VALUE]) + kept + bytes([QUOTE])
-        if tag.name in FUNCTIONAL:
+        if tag.name in FUNCTIONAL and name in ATTRIBUTES and not is_box:
             skeleton += LETTERS[ATTRIBUTES.index(name)].encode() + kept
     values.append(CLOSE)
-    skeleton.append(CLOSE)
+    if not is_box:
+        skeleton.append(CLOSE)

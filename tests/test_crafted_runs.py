@@ -354,7 +354,7 @@ damaged(FINGERPRINTS, AGAIN, style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "fingerprint", style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "filled", style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "markup_fingerprint", style_undone)
-columns_are_wrong(FINGERPRINTS, AGAIN, "markup_filled", style_undone)
+columns_are_wrong(FINGERPRINTS, AGAIN, "skeleton_filled", style_undone)
 for name, width in itertools.product(("fingerprint", "markup_fingerprint"), (4, 508, 516, 1020, 1028)):
     wide = column(name, lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
     case(f"{FINGERPRINTS}: {name} {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
@@ -399,10 +399,10 @@ for name, make in {
     "words: a shape of text": declared("'x'"),
     "words: a shape that is none": declared("((((((((((1, 16)"),
     "words: a NaN of a shape": declared("(1e99, 16)"),
-    "markup_words: three rows": array("markup_words", lambda rows: rows[:3]),
-    "markup_words: one column": array("markup_words", lambda rows: np.ascontiguousarray(rows[:, :1])),
-    "markup_filled: two rows": array("markup_filled", lambda rows: np.stack([rows, rows])),
-    "markup_filled: wide": array("markup_filled", lambda rows: rows.astype(np.int32)),
+    "values_words: three rows": array("values_words", lambda rows: rows[:3]),
+    "values_words: one column": array("values_words", lambda rows: np.ascontiguousarray(rows[:, :1])),
+    "skeleton_filled: two rows": array("skeleton_filled", lambda rows: np.stack([rows, rows])),
+    "skeleton_filled: wide": array("skeleton_filled", lambda rows: rows.astype(np.int32)),
     "filled: two rows": array("filled", lambda rows: np.stack([rows, rows])),
     "filled: wide": array("filled", lambda rows: rows.astype(np.int32)),
     "filled: short": array("filled", lambda rows: rows[:-1]),

@@ -11,11 +11,12 @@ import reference
 from samehand.grouping.sketches import NARROW, NARROWEST, lanes_of, sketch_words
 from samehand.kernels import buckets, channels, sketches
 from samehand.kernels.channels import StyleRows
+from samehand.methods.style.fingerprints import halves
 
 DIMENSIONS, MARKUP, POOR = 16, 32, 6
 
 
-def combined(noise: float, markup: float, poor_pages: int) -> float:
+def combined(noise: float, markup: float, skeleton: float, poor_pages: int) -> float:
     knots = [(0.0, 0.0), (0.20, 0.14), (0.35, 0.245), (0.63, 0.60), (1.0, 1.0)]
     if poor_pages == 2:
         return noise
@@ -23,16 +24,17 @@ def combined(noise: float, markup: float, poor_pages: int) -> float:
     if poor_pages == 1:
         return trusted
     (x0, y0), (x1, y1) = next(pair for pair in itertools.pairwise(knots) if markup <= pair[1][0])
-    return max(trusted, y0 + (markup - x0) / (x1 - x0) * (y1 - y0))
+    alone = 0.6 + (skeleton - 0.7) / 0.3 * 0.4 if skeleton >= np.float32(0.7) else 0.0
+    return max(trusted, y0 + (markup - x0) / (x1 - x0) * (y1 - y0), alone)
 
 
 SHARES = st.integers(0, 128).map(lambda matches: float(np.float32(matches / 128)))
 
 
-@given(SHARES, SHARES, st.integers(0, 2))
-def test_combined_equals_reference(noise: float, markup: float, poor_pages: int) -> None:
-    found = channels.combined(np.float32(noise), np.float32(markup), poor_pages)
-    assert found == pytest.approx(combined(noise, markup, poor_pages), abs=1e-6)
+@given(SHARES, SHARES, SHARES, st.integers(0, 2))
+def test_combined_equals_reference(noise: float, markup: float, skeleton: float, poor_pages: int) -> None:
+    found = channels.combined(np.float32(noise), np.float32(markup), np.float32(skeleton), poor_pages)
+    assert found == pytest.approx(combined(noise, markup, skeleton, poor_pages), abs=1e-6)
 
 
 def test_markup_alone_makes_weak_links_first() -> None:
@@ -47,9 +49,8 @@ def rows_of(noise: np.ndarray, markup: np.ndarray) -> StyleRows:
         sketch_words(noise),
         sketches.count_filled(noise),
         lanes_of(DIMENSIONS, bits=NARROW),
-        sketch_words(markup, NARROWEST),
-        sketches.count_filled(markup),
-        lanes_of(MARKUP, bits=NARROWEST),
+        *(part for half in halves(markup) for part in (sketch_words(half, NARROWEST), sketches.count_filled(half))),
+        lanes_of(MARKUP // 2, bits=NARROWEST),
         POOR,
     )
 
@@ -66,12 +67,12 @@ def test_rows_equal_reference(noise: np.ndarray, markup: np.ndarray) -> None:
     table = rows_of(noise, markup)
     across = channels.cross_similarities(table, table)
     for left, right in np.ndindex(3, 3):
-        poor = sum(np.count_nonzero(markup[row] != reference.EMPTY) < POOR for row in (left, right))
-        wanted = combined(
-            reference.similarity(noise[left], noise[right]),
-            reference.similarity(markup[left], markup[right], bits=4),
-            poor,
-        )
+        filled = [[np.count_nonzero(half[row] != reference.EMPTY) for half in halves(markup)] for row in (left, right)]
+        found = [reference.matches(half[left], half[right], bits=4) for half in halves(markup)]
+        whole = sum(matches for matches, _ in found) / max(1, sum(either for _, either in found))
+        skeleton = found[1][0] / max(1, found[1][1]) if min(side[1] for side in filled) >= POOR else 0.0
+        poor = sum(sum(side) < 2 * POOR for side in filled)
+        wanted = combined(reference.similarity(noise[left], noise[right]), whole, skeleton, poor)
         pair = np.array([left], np.int32), np.array([right], np.int32)
         assert buckets.similarities_of_pairs(table, *pair)[0] == pytest.approx(wanted, abs=1e-5)
         assert across[left, right] == pytest.approx(wanted, abs=1e-5)

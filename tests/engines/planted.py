@@ -12,6 +12,7 @@ from samehand.kernels.noise import EMPTY
 from samehand.kernels.sketches import count_filled
 from samehand.kernels.text.wordsets import digest_sets
 from samehand.methods.replica.signatures import FEW_WORDS, SIGNED
+from samehand.methods.style.fingerprints import halves
 from samehand.sources import Source, Unit
 from samehand.store.done import part_name
 from samehand.store.folder import MADE_WITH, RunFolder
@@ -65,7 +66,7 @@ def fingerprint_rows(values: NDArray[np.uint32]) -> pa.Table:
         "fingerprint": pa.array([row.tobytes() for row in values], pa.binary(4 * SETTINGS.dimensions)),
     }
     markup = markup_of(values)
-    columns["markup_filled"] = count_filled(markup)
+    columns["values_filled"], columns["skeleton_filled"] = map(count_filled, halves(markup))
     columns["markup_fingerprint"] = pa.array([row.tobytes() for row in markup], pa.binary(4 * markup.shape[1]))
     return pa.table(columns)
 

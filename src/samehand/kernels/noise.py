@@ -102,12 +102,9 @@ def fingerprint_noise(
     leaving: NDArray[np.uint64],
     masks: NDArray[np.uint64],
     width: int,
-    salt: np.uint64,
     values: NDArray[np.uint32],
 ) -> None:
     """Procedure 1 of the paper: enters all shingles of `noise` into `values`, one per dimension, EMPTY before.
-
-    Equal shingles under different salts are different.
 
     Two windows roll at once, one through each half of the shingles. Each step of a rolling hash waits for the step
     before it, so the processor has time for a second hash.
@@ -123,10 +120,10 @@ def fingerprint_noise(
         first = _rotate(first) ^ entering[noise[start + lead]] ^ first_out
         second = _rotate(second) ^ entering[noise[half + start + lead]] ^ second_out
         first_out, second_out = leaving[noise[start]], leaving[noise[half + start]]
-        _insert(values, finish(first ^ salt), masks)
-        _insert(values, finish(second ^ salt), masks)
+        _insert(values, finish(first), masks)
+        _insert(values, finish(second), masks)
     if shingles % 2:
-        _insert(values, finish(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out ^ salt), masks)
+        _insert(values, finish(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -204,7 +201,7 @@ def fingerprint_pages(
             shingles = hash_shingles(scratch[:length], entering, leaving, width)
             fingerprint_shuffled(shingles, masks, swaps, values[page])
         else:
-            fingerprint_noise(scratch[:length], entering, leaving, masks, width, np.uint64(0), values[page])
+            fingerprint_noise(scratch[:length], entering, leaving, masks, width, values[page])
     return values, lengths, digests
 
 

@@ -27,7 +27,7 @@ _NARROWEST_EMPTY, _NARROWEST_VALUES = np.uint8(15), np.uint32(15)
 class Lanes(NamedTuple):
     """How words hold values: all bits of a lane but the highest, words and lanes of a row, and what the estimate needs.
 
-    `chance` is the probability that different values share a lane's bits. For `floor` see `_estimate`.
+    `chance` is the probability that different values share a lane's bits. For `floor` see `similarity_between`.
     """
 
     low: np.uint64
@@ -119,33 +119,38 @@ def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lanes: Lanes) -> np.float32:
-    """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
+def matches_between(
+    rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64
+) -> tuple[np.float64, np.int64]:
+    """Matching dimensions of two rows, of one table or of two, and dimensions that are filled in either.
 
-    floor = 1 is the default estimate of Jaccard; floor = m always divides by m, as the paper does. Some lanes match by
-    chance: k = t + chance x (b - t), where k lanes match, b are filled in both and t match truly. The estimate takes t.
-    `filled` is the sum over both sketches. `equal` includes lanes that are empty in both.
+    Some lanes match by chance: k = t + chance x (b - t), where k lanes match, b are filled in both and t match truly.
+    The estimate takes t. A search spends most of its time here.
     """
-    in_either = lanes.dimensions - np.int64(empty_in_both)
-    in_both = np.int64(filled) - in_either
-    true = (np.float64(equal - empty_in_both) - lanes.chance * in_both) / (1.0 - lanes.chance)
-    return np.float32(max(true, 0.0) / max(in_either, np.int64(lanes.floor)))
-
-
-@nb.njit(cache=True, nogil=True)
-def similarity_between(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
-    """The estimate of two rows, of one table or of two. A search spends most of its time here."""
     lanes = rows.lanes
     width = np.uint64(lanes.words)
     first, second = row * width, other * width
     equal = empty_in_both = np.uint64(0)
     for place in range(width):
         equal += ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
-    # Most pages fill every dimension, and then no lane can be empty in both.
+    # Most pages fill every dimension, and then no lane can be empty in both. Those that are count as equal.
     if rows.filled[row] < lanes.dimensions and others.filled[other] < lanes.dimensions:
         for place in range(width):
             empty_in_both += ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
-    return _estimate(equal, empty_in_both, np.int64(rows.filled[row]) + np.int64(others.filled[other]), lanes)
+    in_either = lanes.dimensions - np.int64(empty_in_both)
+    in_both = np.int64(rows.filled[row]) + np.int64(others.filled[other]) - in_either
+    true = (np.float64(equal - empty_in_both) - lanes.chance * in_both) / (1.0 - lanes.chance)
+    return max(true, np.float64(0.0)), in_either
+
+
+@nb.njit(cache=True, nogil=True)
+def similarity_between(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
+    """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
+
+    floor = 1 is the default estimate of Jaccard; floor = m always divides by m, as the paper does.
+    """
+    matches, in_either = matches_between(rows, row, others, other)
+    return np.float32(matches / max(in_either, np.int64(rows.lanes.floor)))
 
 
 @similarity_of(SketchRows)

@@ -16,7 +16,7 @@ from samehand.base.buffers import as_binary, column_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import Searchable, shuffle_keys
 from samehand.grouping.forest import CheckRule
-from samehand.grouping.sketches import Sketches
+from samehand.grouping.sketches import NARROWEST, Sketches
 from samehand.kernels.noise import EMPTY
 from samehand.methods.replica import summary
 from samehand.methods.replica.signatures import Signed, WordSets
@@ -46,12 +46,12 @@ class Kind:
 
 
 def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Fingerprints: the words are the sketches of noise and of markup, and how many dimensions of markup are filled."""
+    """Fingerprints: the words are the sketches of noise, values and skeleton, and how much of the latter is filled."""
     plan = probe_plan(settings)
     for stored in stored_fingerprints(folder, number, settings):
         buckets = np.stack(plan.columns(stored), axis=1)
-        markup_filled = stored.markup_filled.astype(np.uint64)[:, np.newaxis]
-        words = np.hstack([*stored_words(stored, settings), markup_filled]).view(np.uint8)
+        filled = np.stack([stored.values_filled, stored.skeleton_filled], axis=1).astype(np.uint64)
+        words = np.hstack([*stored_words(stored, settings), filled]).view(np.uint8)
         yield _page_batch(
             stored.page_ids,
             stored.identity,
@@ -65,14 +65,13 @@ def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> I
 
 
 def _compared_style(rows: pa.RecordBatch, settings: Settings) -> Sketches:
-    found = _words(rows, np.uint64)[0]
-    found = found.reshape(len(rows), -1) if len(rows) else np.zeros((0, 1), np.uint64)
-    width = settings.dimensions * settings.sketch_bits // 64
-    words, markup_words = found[:, :width].copy(), found[:, width:-1].copy()
+    widths = [settings.dimensions * settings.sketch_bits // 64, *[settings.markup_dimensions * NARROWEST // 128] * 2]
+    found = _words(rows, np.uint64)[0].reshape(-1, sum(widths) + 2)
+    words = [part.copy() for part in np.split(found[:, :-2], np.cumsum(widths)[:-1], axis=1)]
     filled, page_ids = (rows.column(name).to_numpy().copy() for name in ("filled", "page_id"))
     comparable = rows.column("comparable").to_numpy(zero_copy_only=False)
-    markup_filled = found[:, -1].astype(np.int16)
-    return sketches_from(settings, words, filled, page_ids, comparable, markup_words, markup_filled)
+    of_markup = found[:, -2].astype(np.int16), found[:, -1].astype(np.int16)
+    return sketches_from(settings, page_ids, comparable, words[0], words[1], words[2], filled, *of_markup)
 
 
 def _read_replica(folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,7 @@
-"""Pages to fingerprints of their canonical markup: shingles of both streams in one set of dimensions."""
+"""Pages to fingerprints of their canonical markup.
+
+The first half of the dimensions is for the shingles of the values, the second for those of the skeleton.
+"""
 
 import numba as nb
 import numpy as np
@@ -12,7 +15,6 @@ from samehand.kernels.segments import longest_segment
 
 SHINGLE_BYTES = 16
 """Windows of 8 or 12 bytes make strangers alike."""
-SKELETON_SALT = np.uint64(0x6A09E667F3BCC909)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -38,9 +40,9 @@ def fingerprint_markup(
             copied[:size] = data[offsets[page] : offsets[page + 1]]
             canonical_page(copied[:size], tables, room)
         values, skeleton = room.values[: room.state[VALUES]], room.skeleton[: room.state[SKELETON]]
-        found = fingerprints[page]
-        fingerprint_noise(values, entering, leaving, masks, SHINGLE_BYTES, np.uint64(0), found)
-        fingerprint_noise(skeleton, entering, leaving, masks, SHINGLE_BYTES, SKELETON_SALT, found)
+        for half, stream in ((0, values), (1, skeleton)):
+            own = slice(half * masks.size // 2, (half + 1) * masks.size // 2)
+            fingerprint_noise(stream, entering, leaving, masks[own], SHINGLE_BYTES, fingerprints[page, own])
     return fingerprints
 
 

@@ -3,7 +3,7 @@
 One pass reads tags as the tokenizer of the HTML standard does. It drops comments, scripts, text, and what a browser
 shows nothing for. The first stream has, for each element, the punctuation of its attributes' values; the second is the
 skeleton: names of elements, and the attributes that do something. Quotes, blanks, case, the order of attributes,
-references, classes and wrappers leave no trace. docs/style.md lists the rules.
+references, names of classes and wrappers leave no trace. docs/style.md lists the rules.
 
 Every function moves forward only, but for two looks ahead of at most HIDDEN_BYTES and 32 bytes. Below `canonical_page`
 arrays are pointers (see pointers.py); `source` has BLOCK more bytes behind the page.
@@ -177,7 +177,7 @@ def _close(page: _Page, number: np.uint64, trait: np.uint16) -> None:
             state[VALUES], state[SKELETON] = page.empty[place + _ONE], page.empty[place + _TWO]
             return
         state[_EMPTY] = _ZERO
-    if trait & canon.OPTIONAL_END:
+    if trait & (canon.BOX | canon.OPTIONAL_END):
         return
     length = state[VALUES]
     page.values[length], page.values[length + _ONE], page.values[length + _TWO] = _START, _END, _CLOSE
@@ -239,7 +239,9 @@ def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
         state[_IN_BODY] = _ONE
     page.opened[number] += np.uint32(1)
     before, shaped = state[VALUES], state[SKELETON]
-    _write(page, page.canon.symbols[number], (trait & canon.FUNCTIONAL) != 0)
+    is_box = (trait & canon.BOX) != 0
+    if state[_COUNT] or not is_box:
+        _write(page, page.canon.symbols[number], is_box, (trait & canon.FUNCTIONAL) != 0)
     if trait & (canon.VOID | canon.STANDS) or state[_EMPTY] == np.uint64(MOST_EMPTY):
         state[_EMPTY] = _ZERO
     else:
@@ -249,20 +251,22 @@ def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
-def _write(page: _Page, symbol: np.uint8, is_functional: bool) -> None:
+def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> None:
     values, skeleton, found = page.values, page.skeleton, page.found
     length, shaped = page.state[VALUES], page.state[SKELETON]
     values[length] = _START
     length += _ONE
-    skeleton[shaped], skeleton[shaped + _ONE] = _START, symbol
-    shaped += _TWO
+    if not is_box:
+        skeleton[shaped], skeleton[shaped + _ONE] = _START, symbol
+        shaped += _TWO
     for place in range(_ZERO, _FOUR * page.state[_COUNT], _FOUR):
         slot = found[place + _THREE]
         values[length] = _VALUE
         length += _ONE
         noise = length
-        length = put_value(page.source, found[place + _ONE], found[place + _TWO], page.canon.values, values, length)
-        if is_functional:
+        if not page.canon.attribute_traits[slot] & canon.EMPTIED:
+            length = put_value(page.source, found[place + _ONE], found[place + _TWO], page.canon.values, values, length)
+        if is_functional and page.canon.attribute_symbols[slot]:
             skeleton[shaped] = page.canon.attribute_symbols[slot]
             shaped += _ONE
             for kept in range(noise, length):
@@ -272,8 +276,9 @@ def _write(page: _Page, symbol: np.uint8, is_functional: bool) -> None:
         length += _ONE
     values[length] = _CLOSE
     page.state[VALUES] = length + _ONE
-    skeleton[shaped] = _CLOSE
-    page.state[SKELETON] = shaped + _ONE
+    if not is_box:
+        skeleton[shaped] = _CLOSE
+        page.state[SKELETON] = shaped + _ONE
 
 
 @nb.njit(cache=True, nogil=True)
@@ -304,6 +309,8 @@ def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> Non
     """Notes an attribute of the current tag in its place."""
     state, found = page.state, page.found
     slot = attribute_slot(key, page.canon.attribute_keys)
+    if page.canon.attribute_keys[slot] != key:
+        return  # anybody can add attributes that do nothing
     trait = page.canon.attribute_traits[slot]
     if trait & canon.STYLE:
         if hides(page.source, start, end):
@@ -314,8 +321,6 @@ def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> Non
         return
     if trait & canon.TYPE and is_hidden_type(page.source, start, end):
         state[_HIDDEN_INPUT] = _ONE
-    if not trait:
-        return  # anybody can add attributes that do nothing
     if page.canon.attribute_symbols[slot] == _SRC:
         state[_HAS_SOURCE] = _ONE
     count = state[_COUNT]

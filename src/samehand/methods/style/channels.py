@@ -10,11 +10,12 @@ from samehand.base.settings import Settings
 from samehand.grouping.memory import release
 from samehand.grouping.probes import ProbePlan, plan_probes
 from samehand.grouping.sketches import NARROWEST, Sketches, lanes_of, rows_are_equal, sketch_words
-from samehand.kernels import buckets, channels
+from samehand.kernels import channels
+from samehand.kernels.buckets import similarities_of_pairs
 from samehand.kernels.channels import KNOTS, StyleRows
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.sketches import Lanes, SketchRows
-from samehand.methods.style.fingerprints import Stored
+from samehand.methods.style.fingerprints import Stored, halves
 from samehand.methods.style.markup import poor_below
 
 
@@ -34,7 +35,7 @@ class Probes:
         columns = [*self.noise.columns(stored.values)]
         if self.markup:
             found = self.markup.columns(stored.markup)
-            found[:, stored.markup_filled < self.poor] = EMPTY
+            found[:, stored.values_filled + stored.skeleton_filled < 2 * self.poor] = EMPTY
             columns += [*found]
         return columns
 
@@ -65,15 +66,26 @@ def markup_worth(similarity: float) -> float:
 class StyleSketches(Sketches):
     """Sketches of noise and markup, compared by `kernels.channels`."""
 
-    markup_words: NDArray[np.uint64]
-    markup_filled: NDArray[np.int16]
+    values_words: NDArray[np.uint64]
+    values_filled: NDArray[np.int16]
+    skeleton_words: NDArray[np.uint64]
+    skeleton_filled: NDArray[np.int16]
     markup_lanes: Lanes
     poor: int
 
     def block(self, block: slice) -> StyleRows:
         """What the kernels compare, of some rows."""
-        markup = self.markup_words[block], self.markup_filled[block], self.markup_lanes
-        return StyleRows(self.words[block], self.filled[block], self.lanes, *markup, self.poor)
+        return StyleRows(
+            self.words[block],
+            self.filled[block],
+            self.lanes,
+            self.values_words[block],
+            self.values_filled[block],
+            self.skeleton_words[block],
+            self.skeleton_filled[block],
+            self.markup_lanes,
+            self.poor,
+        )
 
     def cross(self, block: slice, queries: Any) -> NDArray[np.float32]:
         """Similarities of queries to a block of rows."""
@@ -81,57 +93,77 @@ class StyleSketches(Sketches):
 
     def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether the sketches are equal."""
-        same = Sketches.are_same(self, left, right)
-        return same & (rows_are_equal(self.markup_words, left, right) | ~self.comparable[right])
+        same = rows_are_equal(self.words, left, right) & rows_are_equal(self.values_words, left, right)
+        return same & rows_are_equal(self.skeleton_words, left, right) | ~self.comparable[right]
 
     def release(self) -> None:
         """Gives mapped memory back."""
-        release(self.words)
-        release(self.markup_words)
+        for words in (self.words, self.values_words, self.skeleton_words):
+            release(words)
 
 
 def by_channel(sketches: Sketches, left: int, right: int) -> tuple[float, float | None]:
-    """The similarities of two rows by noise and by markup, each alone."""
+    """The similarities of two rows by noise and by markup, each alone. That of markup is the mean of its streams."""
     ends = np.array([left], np.int32), np.array([right], np.int32)
-    noise = buckets.similarities_of_pairs(SketchRows(sketches.words, sketches.filled, sketches.lanes), *ends)
+    noise = similarities_of_pairs(SketchRows(sketches.words, sketches.filled, sketches.lanes), *ends)
     if not isinstance(sketches, StyleSketches):
         return float(noise[0]), None
-    rows = SketchRows(sketches.markup_words, sketches.markup_filled, sketches.markup_lanes)
-    return float(noise[0]), float(buckets.similarities_of_pairs(rows, *ends)[0])
+    lanes = sketches.markup_lanes
+    values = similarities_of_pairs(SketchRows(sketches.values_words, sketches.values_filled, lanes), *ends)
+    skeleton = similarities_of_pairs(SketchRows(sketches.skeleton_words, sketches.skeleton_filled, lanes), *ends)
+    return float(noise[0]), float(values[0] + skeleton[0]) / 2
 
 
 def sketches_of(stored: Stored, settings: Settings) -> Sketches:
     """Stored fingerprints, ready to be compared."""
-    words, markup = stored_words(stored, settings)
     return sketches_from(
-        settings, words, stored.filled, stored.page_ids, stored.comparable, markup, stored.markup_filled
+        settings,
+        stored.page_ids,
+        stored.comparable,
+        *stored_words(stored, settings),
+        stored.filled,
+        stored.values_filled,
+        stored.skeleton_filled,
     )
 
 
-def stored_words(stored: Stored, settings: Settings) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The narrow sketches of noise and markup."""
-    return (
-        sketch_words(np.ascontiguousarray(stored.values), settings.sketch_bits),
-        sketch_words(np.ascontiguousarray(stored.markup), NARROWEST),
-    )
+def stored_words(
+    stored: Stored, settings: Settings
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """The narrow sketches of noise, values and skeleton."""
+    noise = sketch_words(np.ascontiguousarray(stored.values), settings.sketch_bits)
+    values, skeleton = halves(stored.markup)
+    return noise, sketch_words(values, NARROWEST), sketch_words(skeleton, NARROWEST)
 
 
 def sketches_from(
     settings: Settings,
-    words: NDArray[np.uint64],
-    filled: NDArray[np.int16],
     page_ids: NDArray[np.int64],
     comparable: NDArray[np.bool_],
-    markup_words: NDArray[np.uint64],
-    markup_filled: NDArray[np.int16],
+    words: NDArray[np.uint64],
+    values_words: NDArray[np.uint64],
+    skeleton_words: NDArray[np.uint64],
+    filled: NDArray[np.int16],
+    values_filled: NDArray[np.int16],
+    skeleton_filled: NDArray[np.int16],
 ) -> Sketches:
     """Narrow sketches as these settings compare them: both channels, or noise alone."""
     lanes = lanes_of(settings.dimensions, bits=settings.sketch_bits, floor=estimator_floor(settings))
     if not settings.markup_dimensions:
         return Sketches(words, filled, lanes, page_ids, comparable)
-    markup_lanes = lanes_of(settings.markup_dimensions, bits=NARROWEST)
-    poor = poor_below(settings)
-    return StyleSketches(words, filled, lanes, page_ids, comparable, markup_words, markup_filled, markup_lanes, poor)
+    return StyleSketches(
+        words,
+        filled,
+        lanes,
+        page_ids,
+        comparable,
+        values_words,
+        values_filled,
+        skeleton_words,
+        skeleton_filled,
+        lanes_of(settings.markup_dimensions // 2, bits=NARROWEST),
+        poor_below(settings),
+    )
 
 
 def estimator_floor(settings: Settings) -> int:

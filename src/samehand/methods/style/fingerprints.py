@@ -16,7 +16,8 @@ from samehand.methods.style.noise import WHITE_SPACE, fingerprint_buffers, noise
 from samehand.methods.style.own_hosts import mask_own_hosts
 from samehand.store.tables import STYLE_FINGERPRINTS
 
-STORED_COLUMNS = ("page_id", "exact_match_key", "filled", "fingerprint", "markup_filled", "markup_fingerprint")
+_FILLED = ("filled", "values_filled", "skeleton_filled")
+STORED_COLUMNS = ("page_id", "exact_match_key", "fingerprint", "markup_fingerprint", *_FILLED)
 _TAG_NAME = re.compile(rb"</?[A-Za-z][A-Za-z0-9]*")
 
 
@@ -42,10 +43,16 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
         pages.column("page_id"),
         *map(pa.array, (lengths, digests, keys, filled)),
         _fixed(values),
-        pa.array(sketches.count_filled(markup)),
+        *(pa.array(sketches.count_filled(half)) for half in halves(markup)),
         _fixed(markup),
     ]
     return pa.record_batch(columns, schema=STYLE_FINGERPRINTS.schema(settings))
+
+
+def halves(markup: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The fingerprints of the values and of the skeleton."""
+    middle = markup.shape[1] // 2
+    return np.ascontiguousarray(markup[:, :middle]), np.ascontiguousarray(markup[:, middle:])
 
 
 def _fixed(values: NDArray[np.uint32]) -> pa.Array:
@@ -79,7 +86,8 @@ class Stored:
     values: NDArray[np.uint32]
     filled: NDArray[np.int16]
     markup: NDArray[np.uint32]
-    markup_filled: NDArray[np.int16]
+    values_filled: NDArray[np.int16]
+    skeleton_filled: NDArray[np.int16]
     comparable: NDArray[np.bool_]
     identity: NDArray[np.uint64]
 
@@ -90,10 +98,11 @@ class Stored:
         markup = np.zeros((len(batch), 0), np.uint32)
         if settings.markup_dimensions:
             markup = fixed_rows(batch.column("markup_fingerprint"), np.uint32)
-        filled, markup_filled = (batch.column(name).to_numpy() for name in ("filled", "markup_filled"))
+        filled, in_values, in_skeleton = (batch.column(name).to_numpy() for name in _FILLED)
         is_paper = settings.estimator == "paper"
         comparable = filled >= (1 if is_paper else max(1, settings.min_filled))
         small = np.zeros(len(batch), np.uint64) if is_paper else batch.column("exact_match_key").to_numpy()
         both = sketches.hash_rows(values) ^ (sketches.hash_rows(markup) >> np.uint64(1))
         identity = np.where(comparable, np.maximum(both, np.uint64(1)), small)
-        return cls(batch.column("page_id").to_numpy(), values, filled, markup, markup_filled, comparable, identity)
+        page_ids = batch.column("page_id").to_numpy()
+        return cls(page_ids, values, filled, markup, in_values, in_skeleton, comparable, identity)

@@ -2,7 +2,7 @@
 
 A comment of random punctuation, another kind of quotes or a script hide a template from the noise. They leave no trace
 in canonical markup: tags as the HTML standard reads them, without comments, scripts, quotes, blanks, names of classes,
-and without what a browser does not show. Its fingerprint is made of shingles of two streams: the punctuation of
+and without what a browser does not show. Its fingerprint has a half for each of two streams: the punctuation of
 attributes' values, and the skeleton of elements and attributes.
 """
 
@@ -17,7 +17,7 @@ from samehand.kernels.noise import EMPTY
 from samehand.methods.style.noise import hash_tables
 
 POOR_SHARE = 0.375
-"""Pages that fill a smaller share of their dimensions have too little markup to be compared by it."""
+"""A stream that fills a smaller share of its dimensions is too short to be compared."""
 
 
 @functools.cache
@@ -35,5 +35,5 @@ def markup_fingerprints(data: NDArray[np.uint8], offsets: NDArray[np.int64], set
 
 
 def poor_below(settings: Settings) -> int:
-    """Filled dimensions that a page needs to be compared by its markup."""
-    return int(POOR_SHARE * settings.markup_dimensions)
+    """Filled dimensions that a stream needs to be compared; a page needs twice as many in both streams together."""
+    return int(POOR_SHARE * settings.markup_dimensions / 2)

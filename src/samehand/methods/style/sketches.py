@@ -2,8 +2,8 @@
 
     words          narrow sketches of the noise, a row each: 128 bytes for 128 dimensions
     filled         how many of their dimensions are filled
-    markup_words   narrow sketches of the canonical markup: 128 bytes for 256 dimensions
-    markup_filled  how many of their dimensions are filled
+    values_words, skeleton_words     the same of both streams of the canonical markup: 64 bytes each
+    values_filled, skeleton_filled   how many of their dimensions are filled
     page_ids       their pages
     comparable     which of them can be compared
     columns        the bucket of each row in each probe; only while grouping goes on
@@ -37,7 +37,9 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import STYLE_FINGERPRINTS
 
 RECORD = "sketches"
-_KEPT = ("words", "filled", "page_ids", "comparable", "markup_words", "markup_filled")
+_WORDS = ("words", "values_words", "skeleton_words")
+_FILLED = ("filled", "values_filled", "skeleton_filled")
+_KEPT = ("page_ids", "comparable", *_WORDS, *_FILLED)
 _SEARCHED = ("columns", "identity")
 _BATCH_ROWS = 1 << 12
 
@@ -90,10 +92,9 @@ def _shapes(rows: int, settings: Settings, plan: Probes | None) -> Shapes:
     shapes: dict[str, tuple[tuple[int, ...], DTypeLike]] = {
         "words": ((rows, settings.dimensions * settings.sketch_bits // 64), np.uint64),
         "page_ids": ((rows,), np.int64),
-        "filled": ((rows,), np.int16),
         "comparable": ((rows,), np.bool_),
-        "markup_words": ((rows, settings.markup_dimensions * NARROWEST // 64), np.uint64),
-        "markup_filled": ((rows,), np.int16),
+        **dict.fromkeys(_WORDS[1:], ((rows, settings.markup_dimensions * NARROWEST // 128), np.uint64)),
+        **dict.fromkeys(_FILLED, ((rows,), np.int16)),
     }
     if plan:
         shapes |= {"columns": ((len(plan), rows), np.uint32), "identity": ((rows,), np.uint64)}
@@ -134,12 +135,11 @@ def _make(folder: RunFolder, settings: Settings, plan: Probes | None) -> dict[st
 
     def convert(number: int, first: int) -> None:
         for stored in stored_fingerprints(folder, number, settings):
-            words, markup_words = stored_words(stored, settings)
-            files.put("words", first, words)
-            files.put("markup_words", first, markup_words)
-            files.put("markup_filled", first, stored.markup_filled)
+            for name, words in zip(_WORDS, stored_words(stored, settings), strict=True):
+                files.put(name, first, words)
+            for name in _FILLED:
+                files.put(name, first, getattr(stored, name))
             files.put("page_ids", first, stored.page_ids)
-            files.put("filled", first, stored.filled)
             files.put("comparable", first, stored.comparable)
             if plan:
                 files.put("identity", first, stored.identity)

@@ -40,11 +40,13 @@ STYLE_FINGERPRINTS = Table(
             lambda settings: pa.binary(4 * settings.dimensions),
             "Little-endian 32-bit minima, one per dimension; 2³² − 1 for an empty dimension.",
         ),
-        Column("markup_filled", pa.int16(), "Filled dimensions of the fingerprint of the canonical markup."),
+        Column("values_filled", pa.int16(), "Filled dimensions of the first half of markup_fingerprint."),
+        Column("skeleton_filled", pa.int16(), "Filled dimensions of the second half of markup_fingerprint."),
         Column(
             "markup_fingerprint",
             lambda settings: pa.binary(4 * settings.markup_dimensions or -1),
-            "The same for the canonical markup; empty with the preset paper, which has no such fingerprint.",
+            "The same for the canonical markup: a half for the punctuation of values, a half for the skeleton. Empty "
+            "with the preset paper, which has no such fingerprint.",
         ),
     ),
     in_parts=True,
