@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation import disguises
+from evaluation import page_disguises as disguises
 from evaluation.corpora import PairScore, pair_score
 from evaluation.style_groups import style_groups
 from samehand import Settings

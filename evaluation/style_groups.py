@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from samehand import Settings
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.grouping.forest import find_forest
 from samehand.grouping.probes import Buckets
 from samehand.methods.style.channels import probe_plan, sketches_of

@@ -232,7 +232,7 @@ VIEWS = (
     ("fake", "RUN", "--hosts"),
     ("fake", "RUN", "--top", "1", "--format", "jsonl"),
     ("parked", "RUN", "--sites"),
-    ("parked", "RUN", "--format", "domains"),
+    ("export", "RUN", "--format", "domains"),
     ("clusters", "RUN", "--cut", "0.8", "--format", "jsonl"),
     ("clusters", "RUN", "--families"),
     ("show", "RUN", "1"),

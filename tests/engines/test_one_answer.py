@@ -212,7 +212,9 @@ def test_what_is_planted_gives_grouping_all_its_work(synthetic: RunFolder, wante
     documents = tables["replica/groups"].column("documents").to_pylist()
     assert documents[0] > 64  # its medoid is judged by a sample
     assert len([size for size in documents if size > 4]) > 3  # the chain, in pieces
-    assert -1 in tables["replica/members"].column("lexicon").to_pylist()
+    assert {-1, -2} < set(tables["replica/members"].column("lexicon").to_pylist())
+    assert {"lexicon", "words", "pairs"} == set(tables["replica/members"].column("found_by").to_pylist())
+    assert tables["replica/shares"].num_rows > 20
 
 
 def test_nothing_alike(spark, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
-from samehand.answers.opened import OpenedRun
+from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
@@ -19,6 +19,7 @@ from samehand.store.tables import (
     PROVIDERS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
+    REPLICA_SHARES,
     SITE_CLUSTERS,
     SITES,
     STYLE_CLUSTERS,
@@ -38,7 +39,7 @@ _SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
 """What people look at first."""
 
 
-class Run(OpenedRun):
+class Run(RunExports):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
@@ -191,19 +192,23 @@ class Run(OpenedRun):
         (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
-    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None, tiny: bool = False) -> Result:
         """From known bad pages to the pages of the same hand.
 
         Args:
             seeds: URLs, hosts or sites of the run.
             cut: Another threshold than that of the run.
+            tiny: Whether to follow pages of a few tags too, which strangers write alike.
 
         Returns:
             One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
             `path` from a seed to it and the `weakest` similarity on that path.
         """
+        from samehand.answers.spreading import spread
+
         self._require("style")
-        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
+        found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
+        return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.
@@ -273,6 +278,15 @@ class Run(OpenedRun):
         if not len(found):
             raise RunError(f"{self.path / REPLICA_MEMBERS.path} lacks the members of group {number}. {DAMAGED}")
         return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
+
+    def shared_texts(self) -> Result:
+        """The documents that share text with another one and are not in its group of near replicas.
+
+        Returns:
+            One row per document: what it shares most text with, and how much.
+        """
+        self._ensure("replica")
+        return Result(self.folder.read(REPLICA_SHARES))
 
     def language(self, by: str = "page") -> Result:
         """How the text of the pages reads to the language model, likeliest fakes first.

@@ -19,6 +19,7 @@ from samehand.base.setting import check_value, nearest, setting
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
 PROFILES = ("web", "mail")
+NIDF_RANGES = ("lexicon", "paper")
 
 
 def _with_known_names(cls: type["Settings"]) -> type["Settings"]:
@@ -223,10 +224,28 @@ class Settings:
         high=1.0,
     )
     replica_cosine: float = setting(
-        0.8, "replica", "Cosine of the word sets that makes two candidates near replicas.", low=0.1, high=1.0
+        0.8,
+        "replica",
+        "Cosine of the word sets that makes two candidates near replicas. 0: agreement of a signature is enough.",
+        low=0.0,
+        high=1.0,
     )
     replica_min_centre_cosine: float = setting(
         0.7, "replica", "Cosine to the medoid that a member of a replica group needs at least.", low=0.0, high=1.0
+    )
+
+    nidf_range: str = setting(
+        "lexicon",
+        "replica",
+        "Words that signatures use: the range of the lexicon, or that of the paper (0.2 to 0.3 for mail).",
+        choices=NIDF_RANGES,
+    )
+    word_pairs: bool = setting(True, "replica", "Compare neighbouring words too.")
+    replica_jaccard: float = setting(
+        0.4, "replica", "Share of common neighbouring words that makes near replicas.", low=0.05, high=1.0
+    )
+    shared_text: float = setting(
+        0.2, "replica", "Share of common neighbouring words that is told as shared text.", low=0.05, high=1.0
     )
 
     language_model: str = setting("", "language", "Language model file. Empty: the shipped English model.")
@@ -279,6 +298,8 @@ class Settings:
                 raise SettingsError(f"{name} is {number}: choose a power of two, such as 64, 128 or 256.")
         if self.lexicon_sample_min > self.lexicon_sample_max:
             raise SettingsError("lexicon_sample_min is above lexicon_sample_max: swap them.")
+        if self.shared_text > self.replica_jaccard:
+            raise SettingsError("shared_text is above replica_jaccard: near replicas share text.")
         if self.family_threshold > self.cluster_threshold:
             raise SettingsError(
                 f"family_threshold ({self.family_threshold}) is above cluster_threshold ({self.cluster_threshold}): "
@@ -373,9 +394,13 @@ PRESETS: dict[str, dict[str, Any]] = {
         "probes": 20,
         "exhaustive_bucket_size": 1 << 31,
         "sketch_bits": 32,
-        # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
+        # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8), agreement decides (4).
         "lexicon_sample_min": 2 / 3,
         "min_overlap": 5,
+        "nidf_range": "paper",
+        "replica_cosine": 0.0,
+        "replica_min_centre_cosine": 0.0,
+        "word_pairs": False,
     },
 }
 

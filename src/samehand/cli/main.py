@@ -12,6 +12,7 @@ import samehand
 from samehand.base.errors import SamehandError
 from samehand.base.neutral import neutral
 from samehand.cli.demo import demo
+from samehand.cli.export import export
 from samehand.cli.fake import fake
 from samehand.cli.label import label
 from samehand.cli.language import language
@@ -92,6 +93,7 @@ for command in (
     parked,
     structure,
     label,
+    export,
     demo,
 ):
     cli.add_command(command)

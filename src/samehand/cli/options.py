@@ -109,6 +109,9 @@ workers_option = option(
 preset_option = option(
     "--preset", type=Names(tuple(PRESETS)), default="default", show_default=True, help="Settings to start from."
 )
+method_preset_option = option(
+    "--preset", type=Names(tuple(PRESETS)), help="Settings to start from.  [default: those of the run]"
+)
 profile_option = option("--profile", type=Names(PROFILES), default="web", show_default=True, help="Kind of the inputs.")
 cut_option = option("--cut", type=float, metavar="X", help="Threshold in place of the run's cluster threshold.")
 families_option = option("--families", is_flag=True, help="Families (the same software) instead of clusters.")

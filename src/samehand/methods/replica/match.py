@@ -24,9 +24,12 @@ def matched_stream(
     if not known:
         raise InputError(f"There is no mail in {prototypes}: give a folder of messages, an mbox or an .eml file.")
     index = Prototypes(
-        pa.Table.from_batches([replica_batch(_texts(known), signer)]), signer, min_cosine=settings.replica_cosine
+        pa.Table.from_batches([replica_batch(_texts(known), signer)]),
+        signer,
+        min_cosine=settings.replica_cosine,
+        min_jaccard=settings.replica_jaccard,
     )
-    names = ["message", "status", "prototype", "lexicon", "cosine"]
+    names = ["message", "status", "prototype", "lexicon", "cosine", "jaccard"]
     if form == "csv":
         yield csv_line(names)
     for item in read_stream(stream, "stdin", settings):
@@ -41,10 +44,10 @@ def _texts(mails: Sequence[Page]) -> pa.RecordBatch:
 
 
 def _matched(item: Outcome, index: Prototypes, known: Sequence[Page]) -> list[Any]:
-    """status, prototype, lexicon, cosine; what is unreadable matches nothing, with its reason for a status."""
+    """status, prototype, lexicon, cosine, jaccard; what is unreadable matches nothing, with its reason for a status."""
     if not isinstance(item, Page):
-        return [item.reason, None, None, None]
+        return [item.reason, None, None, None, None]
     row = index.match(_texts([item])).to_pylist()[0]
     prototype = known[row["prototype_id"]].url if row["prototype_id"] is not None else None
-    cosine = round(row["cosine"], 4) if row["cosine"] is not None else None
-    return [row["status"], prototype, row["lexicon"], cosine]
+    cosine, jaccard = (None if row[name] is None else round(row[name], 4) for name in ("cosine", "jaccard"))
+    return [row["status"], prototype, row["lexicon"], cosine, jaccard]

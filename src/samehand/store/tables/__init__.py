@@ -10,7 +10,7 @@ from samehand.store.table import Table
 from samehand.store.tables.classes import CLASSES
 from samehand.store.tables.language import LANGUAGE_PAGES
 from samehand.store.tables.pages import CONTENT, PAGES, REJECTS
-from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
+from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
 from samehand.store.tables.sites import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_LABELS, SITE_PAGES, SITES
 from samehand.store.tables.style import (
     STYLE_BEFORE,
@@ -34,6 +34,7 @@ TABLES: tuple[Table, ...] = (
     REPLICA_SIGNATURES,
     REPLICA_MEMBERS,
     REPLICA_GROUPS,
+    REPLICA_SHARES,
     CLASSES,
     LANGUAGE_PAGES,
     SITE_PAGES,
@@ -55,6 +56,7 @@ __all__ = [
     "REJECTS",
     "REPLICA_GROUPS",
     "REPLICA_MEMBERS",
+    "REPLICA_SHARES",
     "REPLICA_SIGNATURES",
     "SITES",
     "SITE_CLUSTERS",
