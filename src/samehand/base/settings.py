@@ -154,6 +154,13 @@ class Settings:
         low=0.0,
         high=1.0,
     )
+    min_bridge_similarity: float = setting(
+        0.02,
+        "grouping",
+        "Mean similarity that two clusters need to be in a family because both are similar to a third.",
+        low=0.0,
+        high=1.0,
+    )
     min_centre_ratio: float = setting(
         0.7,
         "grouping",
@@ -391,6 +398,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "family_threshold": 35 / 128,
         "cluster_threshold": 35 / 128,
         "min_centre_ratio": 0.0,
+        "min_bridge_similarity": 0.0,
         "probes": 20,
         "exhaustive_bucket_size": 1 << 31,
         "sketch_bits": 32,

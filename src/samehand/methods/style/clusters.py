@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import text_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import Comparable
-from samehand.grouping.cuts import split_chains, supported
+from samehand.grouping.cuts import split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, in_groups
 from samehand.grouping.medoids import Groups, find_medoids
 from samehand.kernels.html.links import hash_hosts
@@ -50,8 +50,13 @@ def family_labels(
 ) -> NDArray[np.int32]:
     """Families at `threshold`: components of the forest, without low links that nothing else speaks for."""
     tight = cut(forest, rows, settings.cluster_threshold)
+    return cut(firm_links(things, forest, tight, settings), rows, threshold)
+
+
+def firm_links(things: Comparable, forest: Edges, tight: NDArray[np.int32], settings: Settings) -> Edges:
+    """The links that families are made of: those with support, without bridges. `tight` are the clusters of pages."""
     firm = supported(things, forest, tight, weak_below=settings.weak_link_below, min_support=settings.weak_link_support)
-    return cut(firm, rows, threshold)
+    return without_bridges(things, firm, tight, least=settings.min_bridge_similarity)
 
 
 def cluster_labels(
