@@ -11,14 +11,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+from samehand.base.presets import PRESETS
 from samehand.base.setting import GROUPS
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import Settings, fields_of
 from samehand.sources.reasons import REASONS
 from samehand.store.files import FILES
 from samehand.store.tables import TABLES
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md", "docs/exports.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/style.md",
+    "docs/structure.md",
+    "docs/language.md",
+    "docs/phrases.md",
+    "docs/exports.md",
+)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

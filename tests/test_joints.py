@@ -28,7 +28,7 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import NAMESERVERS, TABLES
 
 Command = Callable[..., Any]
-LATER = ("replica", "language", "sites")
+LATER = ("replica", "language", "phrases", "sites")
 """The methods that a command adds to a run: they read its pages again."""
 
 
@@ -137,7 +137,7 @@ def test_kept_pages_serve_every_method_without_the_inputs(
     shutil.rmtree(tmp_path / "in")
     for method in LATER:
         kept.compute(method, workers=1)
-    rooms = ("style", "replica", "classes", "language", "sites")
+    rooms = ("style", "replica", "classes", "language", "phrases", "sites")
     assert tables(kept.path, *rooms) == tables(run.path, *rooms)
     urls = run.pages()["url"]
     assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]

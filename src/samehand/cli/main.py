@@ -17,6 +17,7 @@ from samehand.cli.fake import fake
 from samehand.cli.label import label
 from samehand.cli.language import language
 from samehand.cli.options import Commands
+from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import parked, structure
@@ -90,6 +91,7 @@ for command in (
     match,
     fake,
     language,
+    phrases,
     parked,
     structure,
     label,

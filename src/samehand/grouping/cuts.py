@@ -41,8 +41,6 @@ def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32]
     common. So of the links between one group (`labels`) and others, one is cut if the group at its other end is not
     similar, on average, to the group that the best link leads to. The best link of each group stays.
     """
-    if least <= 0:
-        return forest
     between = np.flatnonzero(labels[forest.pairs[:, 0]] != labels[forest.pairs[:, 1]])
     ends = labels[forest.pairs[between]]
     best = np.zeros(labels.size, np.int64)

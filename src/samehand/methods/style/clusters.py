@@ -23,6 +23,8 @@ from samehand.kernels.html.links import hash_hosts
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
+LEAST_ACROSS_BRIDGE = 0.02
+"""Mean similarity that two clusters need to be in a family because both are similar to a third."""
 _STRETCH = 1 << 20
 
 
@@ -54,9 +56,12 @@ def family_labels(
 
 
 def firm_links(things: Comparable, forest: Edges, tight: NDArray[np.int32], settings: Settings) -> Edges:
-    """The links that families are made of: those with support, without bridges. `tight` are the clusters of pages."""
+    """The links that families are made of: those with support, without bridges. `tight` are components of pages.
+
+    The preset "paper", which has noise alone, does not look for bridges.
+    """
     firm = supported(things, forest, tight, weak_below=settings.weak_link_below, min_support=settings.weak_link_support)
-    return without_bridges(things, firm, tight, least=settings.min_bridge_similarity)
+    return without_bridges(things, firm, tight, least=LEAST_ACROSS_BRIDGE) if settings.markup_dimensions else firm
 
 
 def cluster_labels(
