@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from samehand.grouping.medoids import by_group, find_medoids
 from samehand.kernels import graph
 
 SUPPORT_SAMPLE = 8
+BRIDGE_SHARE = 0.2
 _BLOCK = 1 << 18
 
 
@@ -38,16 +40,25 @@ def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32]
     """The forest without links that only a bridge speaks for.
 
     A page that holds two templates is similar to the pages of both, and would join two groups that have nothing in
-    common. So of the links between one group (`labels`) and others, one is cut if the group at its other end is not
-    similar, on average, to the group that the best link leads to. The best link of each group stays.
+    common. If it is in one of the groups (`labels`), the link stands for nobody else: it is kept only if half of the
+    pairs between samples of both groups reach BRIDGE_SHARE of it. If it is in neither, its group links to both: of the
+    links of a group, one is cut if the group at its other end is not similar (`least`), on average, to the group that
+    the best link leads to.
     """
     between = np.flatnonzero(labels[forest.pairs[:, 0]] != labels[forest.pairs[:, 1]])
     ends = labels[forest.pairs[between]]
+    samples = _Samples.of(things, labels, ends)
+    stands = np.empty(between.size, np.bool_)
+    for start in range(0, between.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        wanted = np.float32(BRIDGE_SHARE) * forest.similarities[between[part]]
+        stands[part] = samples.most_reach(things, ends[part], wanted)
+    between, ends = between[stands], ends[stands]
     best = np.zeros(labels.size, np.int64)
     order = np.arange(between.size)[::-1]  # links stand best first, so the last one written is the best
     best[ends[order].ravel()] = np.repeat(order, 2)
-    kept = np.ones(len(forest), np.bool_)
-    samples = _Samples.of(things, labels, ends)
+    kept = labels[forest.pairs[:, 0]] == labels[forest.pairs[:, 1]]
+    kept[between] = True
     for near, far in ((0, 1), (1, 0)):
         leads_to = ends[best[ends[:, near]]]
         goal = np.where(leads_to[:, 0] == ends[:, near], leads_to[:, 1], leads_to[:, 0])
@@ -83,15 +94,27 @@ class _Samples:
         self, things: Comparable, ends: NDArray[np.int32], links: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         """Mean similarity between samples of two groups each, without the pair that is a link itself."""
-        first, sizes = np.searchsorted(self.names, ends, side="left"), self.sizes(ends)
         sums, counts = np.zeros(len(ends)), np.zeros(len(ends))
-        for i, j in itertools.product(range(SUPPORT_SAMPLE), repeat=2):
-            there = np.flatnonzero((i < sizes[:, 0]) & (j < sizes[:, 1]))
-            pairs = np.stack([self.members[first[there, 0] + i], self.members[first[there, 1] + j]], axis=1)
+        for there, pairs in self._pairs(ends):
             other = (pairs != links[there]).any(axis=1)
             sums[there[other]] += things.similarities(pairs[other, 0].copy(), pairs[other, 1].copy())
             counts[there[other]] += 1
         return np.asarray(sums / np.maximum(counts, 1))
+
+    def most_reach(self, things: Comparable, ends: NDArray[np.int32], least: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Whether at least half of the pairs between samples of two groups each reach a similarity."""
+        reach, counts = np.zeros(len(ends)), np.zeros(len(ends))
+        for there, pairs in self._pairs(ends):
+            reach[there] += things.similarities(pairs[:, 0].copy(), pairs[:, 1].copy()) >= least[there]
+            counts[there] += 1
+        return np.asarray(2 * reach >= counts)
+
+    def _pairs(self, ends: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        """The pairs between samples of two groups each, one of each at a time, and which of `ends` have one."""
+        first, sizes = np.searchsorted(self.names, ends, side="left"), self.sizes(ends)
+        for i, j in itertools.product(range(SUPPORT_SAMPLE), repeat=2):
+            there = np.flatnonzero((i < sizes[:, 0]) & (j < sizes[:, 1]))
+            yield there, np.stack([self.members[first[there, 0] + i], self.members[first[there, 1] + j]], axis=1)
 
 
 def split_chains(
