@@ -26,5 +26,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "replica_cosine": 0.0,
         "replica_min_centre_cosine": 0.0,
         "word_pairs": False,
+        # Parked sites: a cluster by its mean distance, a provider by the majority (section 4.2 of its paper).
+        "site_rule": "paper",
     },
 }

@@ -273,6 +273,12 @@ class Settings:
 
     max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
 
+    site_rule: str = setting(
+        "kinds",
+        "providers",
+        "How sites are judged: by kinds with evidence of purpose, or as the paper does, by structure alone.",
+        choices=("kinds", "paper"),
+    )
     clusters_per_provider: int = setting(
         16, "providers", "Clusters of a provider's sites (the paper's k).", low=1, high=10_000
     )

@@ -3,7 +3,7 @@
 import bisect
 import os
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +16,15 @@ from samehand.base.page import PLAIN_TEXT
 from samehand.base.wording import count
 from samehand.cli.footer import completeness, read_sentence
 from samehand.cli.render import layout
-from samehand.engine.tasks import READ
 from samehand.methods.registry import methods
-from samehand.methods.style.answers import WeakestLink
-from samehand.methods.style.compare import Comparison
-from samehand.methods.style.skeleton import MarkupComparison, SharedMarkup
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
 from samehand.store.tables import PAGES
+
+if TYPE_CHECKING:
+    from samehand.methods.style.answers import WeakestLink
+    from samehand.methods.style.compare import Comparison
+    from samehand.methods.style.skeleton import MarkupComparison, SharedMarkup
 
 _HOSTS_SHOWN = 10
 _EXCERPT = 60
@@ -99,11 +100,11 @@ def cluster_summary(run: "samehand.Run", number: int, members: Result, *, is_sto
     return lines
 
 
-def _why(link: WeakestLink) -> str:
+def _why(link: "WeakestLink") -> str:
     return "" if link.markup is None else f" (noise {link.noise:.2f}, markup {link.markup:.2f})"
 
 
-def _shared_lines(run: "samehand.Run", link: WeakestLink) -> list[str]:
+def _shared_lines(run: "samehand.Run", link: "WeakestLink") -> list[str]:
     """The longest stretches that the pages of a link share; nothing where the inputs are gone."""
     try:
         style = run.explain(link.left_url, link.right_url).style
@@ -158,7 +159,7 @@ def _step(found: Likeness, start: int, end: int, examples: int, width: int | Non
     return [heading, *(f"   {line}" for line in table.splitlines()[1:])]
 
 
-def comparison_row(found: Comparison, left: str, right: str) -> dict[str, Any]:
+def comparison_row(found: "Comparison", left: str, right: str) -> dict[str, Any]:
     """A comparison as one object."""
     return {
         "left": left,
@@ -176,7 +177,7 @@ def comparison_row(found: Comparison, left: str, right: str) -> dict[str, Any]:
     }
 
 
-def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
+def comparison_lines(found: "Comparison", left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
     """A comparison for people: the figures, then the longest shared stretches with their places in both sources."""
     lines = [
         f"Jaccard   {found.jaccard:.4f}   ({found.shared_shingles} of "
@@ -200,16 +201,16 @@ def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, 
     return lines + _skeleton_lines(_markup_runs(found), top=top, width=width)
 
 
-def _markup_line(markup: MarkupComparison) -> str:
+def _markup_line(markup: "MarkupComparison") -> str:
     either = markup.left_shingles + markup.right_shingles - markup.shared_shingles
     return f"markup    {markup.jaccard:.4f}   ({markup.shared_shingles} of {either} shingles of the canonical markup)"
 
 
-def _markup_runs(found: Comparison) -> tuple[SharedMarkup, ...]:
+def _markup_runs(found: "Comparison") -> "tuple[SharedMarkup, ...]":
     return found.markup.runs if found.markup else ()
 
 
-def _skeleton_lines(runs: tuple[SharedMarkup, ...], *, top: int, width: int | None) -> list[str]:
+def _skeleton_lines(runs: "tuple[SharedMarkup, ...]", *, top: int, width: int | None) -> list[str]:
     """The longest stretches of the skeleton that both pages have."""
     shown = [run for run in (runs[:top] if top else runs) if run.markup]
     if not shown:
@@ -254,7 +255,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What is done and what was skipped and rejected, for a finished run or one that was stopped half-way."""
     folder = RunFolder.open(path)
     manifest = folder.manifest()
-    records = folder.done.parts(READ)
+    records = folder.done.parts(PAGES.name)
     rejected = Counter(reject["reason"] for reject in manifest["unreadable"])
     skipped: Counter[str] = Counter()
     for record in records.values():
