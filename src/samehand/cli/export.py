@@ -93,7 +93,7 @@ class Day(click.ParamType[date]):
 def export(run: str, form: str, out: str | None, **options: Any) -> None:
     """Lists of unwanted sites out of RUN, what to keep of a corpus, or evidence on a cluster.
 
-    Lists hold the sites of unwanted kinds, or the sites of clusters and seeds that you choose. No list holds a name
+    Lists hold the sites that verdicts block, or the sites of clusters and seeds that you choose. No list holds a name
     under the guard: well-known sites, shared hosts, public suffixes, your own list. docs/exports.md has all formats.
     """
     opened = samehand.open_run(run)
