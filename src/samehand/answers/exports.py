@@ -26,11 +26,11 @@ class RunExports(OpenedRun):
         Args:
             form: "rpz", "hosts", "adblock", "domains", "stix", "misp", "misp-warninglist", or a table of the entries:
                 "csv", "jsonl", "parquet".
-            choice: `clusters` and `seeds` choose what to list instead of the sites that verdicts block;
-                `tiny` as in `spread`. `name_servers` adds those of parked providers, `kinds` limits the sites. `guard` and `reviewed` are
-                files of names that are never listed, and that a person looked at. `until` is the day on which
-                entries end, else they end `days` days after their page was fetched. `day`, `zone` and `serial` stand in
-                the list.
+            choice: `clusters` and `seeds` choose what to list instead of the sites that verdicts block; `tiny` as in
+                `spread`. `name_servers` adds those of parked providers, `kinds` limits the sites. `guard` and
+                `reviewed` are files of names that are never listed, and that a person looked at. `until` is the day
+                on which entries end, else they end `days` days after their page was fetched. `day`, `zone` and
+                `serial` stand in the list.
 
         Returns:
             The list as text, its entries, and what was left out.
