@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from evaluation.sites_generated import HELD_OUT, SEEDS, report_world
-from evaluation.sites_owners import print_owners
+from evaluation.sites_owners import print_owners, styles_of
 from evaluation.sites_truth import Home, Read, home_pages, more_defaults, other_pages, read
 from evaluation.style import Floor
 from samehand.methods.sites.features import Features, page_features
@@ -102,7 +102,15 @@ def _judged(homes: Sequence[Home], taken: Read) -> Verdicts:
             "providers": pa.array([[]] * len(homes), pa.list_(pa.string())),
         }
     )
-    return judge(sites, tag_sequences(taken.markup), Features(pa.Table.from_batches([found])), threads=1)
+    clusters, families = styles_of(homes)
+    return judge(
+        sites,
+        tag_sequences(taken.markup),
+        Features(pa.Table.from_batches([found])),
+        style_clusters=clusters,
+        style_families=families,
+        threads=1,
+    )
 
 
 def is_right(home: Home, kind: str) -> bool:

@@ -1,13 +1,37 @@
 """Sites of one owner, and farms: what the method says of labelled home pages, by pairs and by sites."""
 
+import json
+import tempfile
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+import samehand
 from evaluation.sites_truth import Home
 from samehand.methods.sites.providers import share_bounds
 from samehand.methods.sites.verdicts import COPIES, FARM, NETWORK, Verdicts
+from samehand.sources.http.charset import as_utf8, to_ascii_compatible
+from samehand.store.tables import STYLE_MEMBERS
 
 OWNED = (COPIES, NETWORK)
+
+
+def styles_of(homes: Sequence[Home]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Style cluster and family of each page by a scan; -1 for those in none."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "homes.jsonl"
+        with table.open("w") as file:
+            for home in homes:
+                content = as_utf8(*to_ascii_compatible(home.content, None)).decode("utf-8", "replace")
+                file.write(json.dumps({"url": f"http://{home.domain}/", "html": content}) + "\n")
+        members = samehand.scan(str(table), Path(folder) / "run", workers=1).folder.read(STYLE_MEMBERS)
+    rows = {row["url"]: row for row in members.to_pylist()}
+    found = [rows.get(f"http://{home.domain}/", {}) for home in homes]
+    clusters, families = ([row.get(name, -1) for row in found] for name in ("style_cluster_id", "style_family_id"))
+    return np.array(clusters, np.int64), np.array(families, np.int64)
 
 
 def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> None:

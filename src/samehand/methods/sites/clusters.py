@@ -30,6 +30,8 @@ from samehand.methods.sites.verdicts import FOR_SALE, PARKED_ADS, PARKED_KINDS
 
 SURE_MARGIN = 1.0
 """A cluster whose score is so far above the threshold shows what parked pages look like elsewhere."""
+MUCH_PROSE = 300
+"""A page with so many words of running text is not accused by its template, so its structure is not compared."""
 PURPOSE_SHARE = 0.5
 """Share of a cluster's sites that must show a purpose."""
 MAX_MEAN_DISTANCE = 0.25
@@ -130,9 +132,10 @@ def judge_group(
 
 
 def _joins(features: Features, row: int) -> bool:
-    """Whether a page is clustered: those that show no site and those that wait for their owner are not."""
+    """Whether a page is clustered: those that show no site, wait for their owner or say much are not."""
     kind = features.kinds[row]
-    return not kind or kind in PARKED_KINDS or features.rules[row] in BARE
+    undecided = not kind and features.prose[row] < MUCH_PROSE
+    return undecided or kind in PARKED_KINDS or features.rules[row] in BARE
 
 
 def _judge_cluster(
@@ -257,6 +260,6 @@ def _resembling(
         return []
     evidence = cluster_evidence(features, np.concatenate([cluster.rows, rows[near]]))
     scores = evidence.page_scores(np.concatenate([cluster.distances, distances[near]]), rules.max_mean_distance)
-    is_parked = (scores[cluster.rows.size :] >= rules.min_score) & (features.purposes[rows[near]] > 0)
+    is_parked = (scores[cluster.rows.size :] >= rules.min_score) & _shows_purpose(features, rows[near])
     parked: list[int] = rows[near][is_parked].tolist()
     return parked

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.methods.sites.leads import FORM, FRAME, REFRESH, SCRIPT
-from samehand.methods.sites.signs import Signs
+from samehand.methods.sites.signs import Signs, keyword_lists
 from samehand.methods.sites.verdicts import (
     CHALLENGE,
     CMS,
@@ -203,6 +203,18 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(CHALLENGE, "wall wording", _wall),
     Rule(FOR_SALE, "sale offer", lambda s: _sale(s) & _thin(s, 300, 200, 20) & ~s.is_market),
+    Rule(
+        PARKED_ADS,
+        "keywords under its own name",
+        lambda s: (
+            keyword_lists(s)
+            & (s.title_is_name | ((s.title_bytes == 0) & s.named))
+            & _thin(s, 200, 40, 40)
+            & (s.tags["img"] < 6)
+            & (s.tags["form"] < 3)
+            & (s.source_bytes < 60_000)
+        ),
+    ),
     Rule(
         PARKED_ADS,
         "parking wording",

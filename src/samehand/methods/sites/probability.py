@@ -34,7 +34,7 @@ FIGURES: dict[str, tuple[int, int]] = {
     "form that leads on": (1, 1),
     "sale offer over a feed": (1, 1),
     "cluster": (4, 4),
-    "network": (3, 3),
+    "network": (12, 13),
 }
 """Right and all voices of each rule."""
 UNKNOWN_RULE = (0, 0)

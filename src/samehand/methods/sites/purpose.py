@@ -7,7 +7,7 @@ or only registered, tells another site its own name, or is a list of keywords un
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.methods.sites.signs import Signs
+from samehand.methods.sites.signs import Signs, keyword_lists
 
 FEED, OFFER, PARKED, REGISTERED, TOLD_NAME, KEYWORDS, NAME_TITLE, NO_TITLE = (1 << place for place in range(8))
 NAMES = {
@@ -21,8 +21,6 @@ NAMES = {
     NO_TITLE: "it has no title",
 }
 STRONG = FEED | OFFER | PARKED | REGISTERED | TOLD_NAME
-LEAST_KEYWORDS, MOST_OF = 4, 0.6
-"""So many links, and this share of all links, make a list of keywords."""
 
 
 def has_purpose(bits: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -54,9 +52,3 @@ def purpose_bits(signs: Signs) -> NDArray[np.uint8]:
     for bit, found in signed.items():
         bits |= np.where(found, bit, 0).astype(np.uint8)
     return bits
-
-
-def keyword_lists(signs: Signs) -> NDArray[np.bool_]:
-    """Whether most links ask one page of the site for keywords, or lead to one other site."""
-    most = np.maximum(signs.query_links, signs.site_links.target_links[:, 0])
-    return (most >= LEAST_KEYWORDS) & (most >= MOST_OF * signs.links)

@@ -44,6 +44,8 @@ _COUNTED = (
 )
 
 
+LEAST_KEYWORDS, MOST_OF = 4, 0.6
+"""So many links, and this share of all links, make a list of keywords."""
 _DOMAIN = np.frombuffer(b"domain", np.uint8)
 
 
@@ -272,3 +274,9 @@ def lead_hashes(leads: Sequence[Lead]) -> NDArray[np.uint64]:
     places = [lead.host or b"|" + lead.path.replace(b"/", b"|") if lead.how != NO_LEAD else b"" for lead in leads]
     hashes: NDArray[np.uint64] = hash_hosts(*end_to_end(places))
     return hashes
+
+
+def keyword_lists(signs: Signs) -> NDArray[np.bool_]:
+    """Whether most links ask one page of the site for keywords, or lead to one other site."""
+    most = np.maximum(signs.query_links, signs.site_links.target_links[:, 0])
+    return (most >= LEAST_KEYWORDS) & (most >= MOST_OF * signs.links)
