@@ -6,6 +6,7 @@ their own, since a kernel that is handed something wrong would end it.
 """
 
 import io
+import itertools
 import json
 import os
 import random
@@ -41,8 +42,9 @@ COMMANDS: dict[str, list[str]] = {
     "signed anew": ["-q", "replicas", "run", "-K", "3", "--workers", "1"],
     "fake": ["fake", "run", "--format", "csv"],
     "hosts": ["fake", "run", "--hosts"],
-    "parked": ["parked", "run", "--sites", "--format", "csv"],
-    "judged anew": ["-q", "parked", "run", "--min-sites", "9", "--sites", "--format", "csv"],
+    "phrases": ["phrases", "run", "--format", "csv"],
+    "sites": ["sites", "run", "--format", "csv"],
+    "judged anew": ["-q", "sites", "run", "--min-sites", "9", "--format", "csv"],
     "label": ["label", "run"],
     "add": ["-q", "add", "run", "more.warc", "--workers", "1", "--format", "csv"],
     "grouped anew": ["-q", "add", "run", "CRAWL", "--workers", "1", "--format", "csv"],
@@ -205,7 +207,13 @@ case("run.json: an input with more", EVERY, edited("run.json", "inputs", 0, "mor
 case("run.json: an input with a NUL", EVERY, edited("run.json", "inputs", 0, "path", to="/tmp/\0x"))
 case("run.json: no pages counted", EVERY, edited("run.json", "stages", "read", "pages", missing=True))
 case("run.json: pages that are none", EVERY, edited("run.json", "stages", "read", "pages", to="36"))
-for method, count in {"style": "checks", "replica": "statuses", "language": "pages", "sites": "sites"}.items():
+for method, count in {
+    "style": "checks",
+    "replica": "statuses",
+    "language": "pages",
+    "phrases": "kinds",
+    "sites": "sites",
+}.items():
     case(f"run.json: {count} of {method} is text", EVERY, edited("run.json", "stages", method, count, to="x"))
     case(f"run.json: no {count} of {method}", {"status"}, edited("run.json", "stages", method, count, missing=True))
 case("run.json: missing", EVERY, lambda run: (run / "run.json").unlink())
@@ -248,7 +256,8 @@ OF_METHOD = {
     "style": {"clusters", "show", "like", "cut", "spread"},
     "replica": {"replicas", "group", "signed anew"},
     "language": {"fake", "hosts"},
-    "sites": {"parked", "label", "judged anew"},
+    "phrases": {"phrases"},
+    "sites": {"sites", "label", "judged anew"},
 }
 for method, commands in OF_METHOD.items():
     for given in (
@@ -352,9 +361,11 @@ case(f"{FINGERPRINTS}: read by like", {"like"}, table(FINGERPRINTS, lambda rows:
 damaged(FINGERPRINTS, AGAIN, style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "fingerprint", style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "filled", style_undone)
-for width in (4, 508, 516, 1024):
-    wide = column("fingerprint", lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
-    case(f"{FINGERPRINTS}: {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
+columns_are_wrong(FINGERPRINTS, AGAIN, "markup_fingerprint", style_undone)
+columns_are_wrong(FINGERPRINTS, AGAIN, "skeleton_filled", style_undone)
+for name, width in itertools.product(("fingerprint", "markup_fingerprint"), (4, 508, 516, 1020, 1028)):
+    wide = column(name, lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
+    case(f"{FINGERPRINTS}: {name} {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
 case(f"{FINGERPRINTS}: fewer rows", AGAIN, style_undone(table(FINGERPRINTS, lambda rows: rows.slice(0, 3))))
 case(f"{FINGERPRINTS}: page_id 7", AGAIN, style_undone(table(FINGERPRINTS, column("page_id", first_is(7)))))
 
@@ -396,6 +407,10 @@ for name, make in {
     "words: a shape of text": declared("'x'"),
     "words: a shape that is none": declared("((((((((((1, 16)"),
     "words: a NaN of a shape": declared("(1e99, 16)"),
+    "values_words: three rows": array("values_words", lambda rows: rows[:3]),
+    "values_words: one column": array("values_words", lambda rows: np.ascontiguousarray(rows[:, :1])),
+    "skeleton_filled: two rows": array("skeleton_filled", lambda rows: np.stack([rows, rows])),
+    "skeleton_filled: wide": array("skeleton_filled", lambda rows: rows.astype(np.int32)),
     "filled: two rows": array("filled", lambda rows: np.stack([rows, rows])),
     "filled: wide": array("filled", lambda rows: rows.astype(np.int32)),
     "filled: short": array("filled", lambda rows: rows[:-1]),
@@ -420,6 +435,10 @@ def archived(run: Path) -> None:
 
 
 case("style/sketches/words.npy: an archive", NOTHING, archived)
+
+# Text groups. tests/test_phrases.py has a run with some.
+
+damaged("phrases/groups.parquet", {"phrases"})
 
 # Near replicas.
 
@@ -476,7 +495,7 @@ for name in ("language/model.lm", "language/model.detector"):
 
 TAGS = "sites/pages/part-000000.parquet"
 damaged(TAGS, {"judged anew"})
-for name in ("tags", "text_sketch", "targets", "words", "placeholder_kind"):
+for name in ("tags", "text_sketch", "targets", "words", "kind"):
     columns_are_wrong(TAGS, {"judged anew"}, name)
 wide = column("text_sketch", lambda values: [bytes(128)] * len(values), pa.binary(128))
 case(f"{TAGS}: sketches of 128 bytes", {"judged anew"}, table(TAGS, wide))
@@ -495,16 +514,16 @@ for name, value in {"tag_count": -5, "words": -1, "links": -(1 << 31), "title_ke
 uneven = table(TAGS, column("target_links", lambda values: [[1, 2, 3]] * len(values)))
 case(f"{TAGS}: links to other hosts than there are", NOTHING, uneven, may_differ=True)
 SITES, SITE_CLUSTERS, PROVIDERS = "sites/sites.parquet", "sites/clusters.parquet", "sites/providers.parquet"
-damaged(SITES, {"parked", "label"})
-damaged(SITE_CLUSTERS, {"parked", "label"})
-damaged(PROVIDERS, {"parked", "label"})
-columns_are_wrong(SITES, {"parked", "label"}, "page_id")
-columns_are_wrong(SITES, {"parked", "label"}, "verdict")
-columns_are_wrong(SITE_CLUSTERS, {"parked", "label"}, "mean_distance")
-columns_are_wrong(PROVIDERS, {"parked", "label"}, "sites")
+damaged(SITES, {"sites", "label"})
+damaged(SITE_CLUSTERS, {"sites", "label"})
+damaged(PROVIDERS, {"sites", "label"})
+columns_are_wrong(SITES, {"sites", "label"}, "page_id")
+columns_are_wrong(SITES, {"sites", "label"}, "kind")
+columns_are_wrong(SITE_CLUSTERS, {"sites", "label"}, "mean_distance")
+columns_are_wrong(PROVIDERS, {"sites", "label"}, "sites")
 for name in ("page_id", "site_cluster_id"):
     for value in (1 << 62, -1, 99):
-        case(f"{SITES}: {name} {value}", {"parked", "label"}, table(SITES, column(name, first_is(value))))
+        case(f"{SITES}: {name} {value}", {"sites", "label"}, table(SITES, column(name, first_is(value))))
 case("sites/labels.csv: a pipe", {"label"}, lambda run: os.mkfifo(run / "sites/labels.csv"))
 case("sites/labels.csv: a folder", {"label"}, lambda run: (run / "sites/labels.csv").mkdir())
 case("sites/labels.csv: of another run", {"label"}, text("sites/labels.csv", "page_id,url,label\n99,x,y\n"))
