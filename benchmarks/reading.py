@@ -122,7 +122,7 @@ def _measure(what: str, path: Path) -> Cost:
 def _scan(path: Path, signals: str, workers: int) -> Cost:
     with tempfile.TemporaryDirectory(dir="build") as folder:
         arguments = ["scan", str(path), "-o", f"{folder}/run", "--signals", signals, "--workers", str(workers)]
-        arguments += ["--split-bytes", str(8_000_000)]
+        arguments += ["--split-bytes", str(32_000_000)]
         return cost_of([sys.executable, "-m", "samehand.cli.main", *arguments])
 
 

@@ -17,6 +17,8 @@ BATCH_PAGES: Final = 2048
 BATCH_BYTES: Final = 48_000_000
 BATCH_REJECTS: Final = 8 * BATCH_PAGES
 
+_KEPT: list[PageRows] = []
+"""Batches that are done with, for the memory they have."""
 _BASE_32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
 
@@ -134,7 +136,7 @@ def batched(items: Iterable[Outcome | Run], skipped: Counter[str]) -> Iterator[t
 
     Skips are counted in `skipped`. A batch may be used until the second one after it is asked for.
     """
-    rows, spare = (PageRows(BATCH_BYTES + BATCH_BYTES // 4) for _ in range(2))
+    rows, spare = _take(), _take()
     rejects: list[Reject] = []
     for item in items:
         rest: Outcome | Run | None = item
@@ -145,6 +147,14 @@ def batched(items: Iterable[Outcome | Run], skipped: Counter[str]) -> Iterator[t
                 rows, spare, rejects = spare, rows, []
                 rows.clear()
     yield rows, rejects
+    _KEPT.extend((rows, spare))
+
+
+def _take() -> PageRows:
+    """Room for a batch. That of the unit of work before is used again, because fresh memory is slow to write to."""
+    rows = _KEPT.pop() if _KEPT else PageRows(BATCH_BYTES + BATCH_BYTES // 4)
+    rows.clear()
+    return rows
 
 
 def _put(item: Outcome | Run, rows: PageRows, rejects: list[Reject], skipped: Counter[str]) -> Run | None:
