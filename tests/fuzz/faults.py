@@ -39,7 +39,7 @@ class Ended:
     @property
     def is_one_sentence(self) -> bool:
         """Whether it says one thing, and that is no traceback."""
-        return self.said.count("\n") == 1 and "Traceback" not in self.said
+        return len(self.said.strip().splitlines()) == 1 and "Traceback" not in self.said
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,7 +253,6 @@ def main() -> None:
         failed += campaign.counts["FAILED"]
         sys.stdout.write(f"{name}: {dict(campaign.counts)}\n")
         sys.stdout.flush()
-    shutil.rmtree(scratch(), ignore_errors=True)
     sys.exit(bool(failed))
 
 
