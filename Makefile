@@ -33,7 +33,7 @@ evaluate: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m evaluation.style --data $(DATA)
 	$(BIN)/python -m evaluation.replica --data $(DATA)
-	$(BIN)/python -m evaluation.structure --data $(DATA)
+	$(BIN)/python -m evaluation.sites --data $(DATA)
 	$(BIN)/python -m evaluation.language --data $(DATA)
 
 # Speed, as ratios against peers measured in the same run. Long.

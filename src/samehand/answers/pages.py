@@ -131,6 +131,16 @@ class RunPages(PageList):
             return content.decode("utf-8", "replace")
         return visible_text(as_utf8(content, self._stored(row)["content_charset"]))
 
+    def prose(self, row: int) -> str:
+        """The running sentences of a page."""
+        from samehand.html import prose_text
+        from samehand.sources.http.charset import as_utf8
+
+        content = self.content(row)
+        if self.is_text(row):
+            return prose_text(b"<plaintext>" + content)
+        return prose_text(as_utf8(content, self._stored(row)["content_charset"]))
+
     def is_text(self, row: int) -> bool:
         """Whether a page is plain text, as mail is. It has no style."""
         return bool(self._stored(row)["content_mime_detected"] == PLAIN_TEXT)

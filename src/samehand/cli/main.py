@@ -17,9 +17,10 @@ from samehand.cli.fake import fake
 from samehand.cli.label import label
 from samehand.cli.language import language
 from samehand.cli.options import Commands
+from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
-from samehand.cli.sites import parked, structure
+from samehand.cli.sites import sites, structure
 from samehand.cli.start import INTERRUPTED, SENTENCE
 from samehand.cli.style import clusters, compare, like, show, spread
 
@@ -90,7 +91,8 @@ for command in (
     match,
     fake,
     language,
-    parked,
+    phrases,
+    sites,
     structure,
     label,
     export,
