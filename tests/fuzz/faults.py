@@ -1,4 +1,4 @@
-"""Kills, interrupts and starves commands: `python -m fuzz.faults [--tries 40] [--seed 1] [FAULT ...]` in tests.
+"""Kills, interrupts and starves commands: `python -m fuzz.faults [--tries 40] [--only scan] [FAULT ...]` in tests.
 
 After each fault the same command is run again to its end. The run folder must then be equal, byte for byte, to one that
 was never disturbed, with nothing half written in it. A command that fails must say so in one sentence, and leave no
@@ -123,9 +123,9 @@ def members_of(group: int) -> list[str]:
 class Campaign:
     """Undisturbed runs to compare with, and counts of what held."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, only: Sequence[str]) -> None:
         self.draw = random.Random(seed)
-        self.jobs = jobs()
+        self.jobs = {name: job for name, job in jobs().items() if not only or name in only}
         self.folder = scratch() / "run"
         self.right: dict[str, dict[str, bytes]] = {}
         self.seconds: dict[str, float] = {}
@@ -197,10 +197,10 @@ class Campaign:
         """`ulimit -v`: one sentence, or a run that ends."""
         for turn in range(tries):
             kilobytes = 60_000 + turn * 1_600_000 // tries
-            job = self.jobs["scan"]
+            name, job = next(iter(self.jobs.items()))
             ended = run(job.on(job.fresh(self.folder)), shell=f"ulimit -v {kilobytes}")
             holds = ended.code in (0, 3) or (ended.code == 2 and ended.is_one_sentence)
-            self.check("scan", f"ulimit -v {kilobytes}", ended, holds=holds)
+            self.check(name, f"ulimit -v {kilobytes}", ended, holds=holds)
 
     def two_writers(self, _tries: int) -> None:
         """The second of two commands on one run folder says that it is busy, and harms nothing."""
@@ -243,10 +243,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", action="append", default=[], help="A command to disturb; all if none is named.")
     parser.add_argument("faults", nargs="*", default=list(FAULTS))
     options = parser.parse_args()
     failed = 0
-    campaign = Campaign(options.seed)
+    campaign = Campaign(options.seed, options.only)
     for name in options.faults:
         campaign.counts.clear()
         FAULTS[name](campaign, options.tries)
