@@ -145,8 +145,9 @@ class Campaign:
         same = tables(self.folder) == self.right[name] and not list(self.folder.rglob("*.writing"))
         held = holds and not ended.orphans and again.code == 0 and same
         self.counts["held" if held else "FAILED"] += 1
-        if not held:
-            sys.stdout.write(f"{fault} of {name}: {ended}, then {again}, equal: {same}\n")
+        said = "held" if held else f"FAILED: {ended}, then {again}, equal: {same}"
+        sys.stdout.write(f"{fault} of {name}, code {ended.code}: {said}\n")
+        sys.stdout.flush()
 
     def kills(self, tries: int) -> None:
         """kill -9 at random moments."""
