@@ -103,7 +103,9 @@ def disturbed(command: Sequence[str], delay: float, number: int, *, whole_group:
     if process.poll() is None:
         (os.killpg if whole_group else os.kill)(process.pid, number)
     said = process.communicate(timeout=LONGEST)[1]
-    time.sleep(0.1)
+    until = time.monotonic() + 10  # a worker that was still loading notices a moment later that its engine is gone
+    while members_of(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
     return Ended(process.returncode, said, bool(members_of(process.pid)))
 
 
