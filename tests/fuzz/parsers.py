@@ -3,12 +3,14 @@
 A target fails if its check raises, takes more than SECONDS, or ends the process.
 """
 
+import atexit
 import dataclasses
 import functools
 import gzip
 import io
 import json
 import random
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -50,7 +52,9 @@ class Target:
 def scratch() -> Path:
     """A folder of this process, in memory where there is such a place."""
     memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="samehand-fuzz-", dir=memory if memory.is_dir() else None))
+    folder = Path(tempfile.mkdtemp(prefix="samehand-fuzz-", dir=memory if memory.is_dir() else None))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def warc(body: bytes = HTTP + b"\r\n" + PAGE, kind: bytes = b"response") -> bytes:

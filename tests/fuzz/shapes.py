@@ -109,7 +109,6 @@ def main() -> None:
         said = " ".join(f"{each:.2f}" for each in seconds)
         sys.stdout.write(f"{name}: {said} s, last doubling × {ratio:.2f}{' STEEP' if ratio > LIMIT else ''}\n")
         sys.stdout.flush()
-    shutil.rmtree(scratch(), ignore_errors=True)
     sys.exit(bool(steep))
 
 

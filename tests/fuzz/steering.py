@@ -246,7 +246,6 @@ def main() -> None:
         total += counts
         sys.stdout.write(f"{name}: {dict(counts)}\n")
         sys.stdout.flush()
-    shutil.rmtree(scratch(), ignore_errors=True)
     sys.exit(bool(total["FAILED"]))
 
 
