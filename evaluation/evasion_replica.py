@@ -23,7 +23,7 @@ from evaluation.style import Floor
 from evaluation.texts import HAM, blogs, human_news, mails, real_pages, reuters, reviews
 from samehand.base.buffers import column_buffers
 from samehand.base.settings import Settings
-from samehand.html import visible_text
+from samehand.html import parse_pages
 from samehand.methods.replica.groups import Replicas, find_replicas
 from samehand.methods.replica.lexicon import Blocks
 from samehand.methods.replica.method import SHIPPED_LEXICON, signer_of
@@ -32,8 +32,12 @@ TEXTS, COPIES, NATURAL = 30, 3, 1000
 """Texts of each kind, copies of each text, and natural texts around them."""
 
 WORDS = (100, 400)
-ARTICLE_LINE, ARTICLE_LINES = 20, 5
-"""A page has an article if it has so many lines of so many words; the article is from the first to the last of them."""
+ARTICLE_LINE, ARTICLE_LINES, MOST_BETWEEN = 20, 5, 6
+"""An article has so many lines of so many words, and gaps of fewer short lines between them."""
+
+SHARING = 0.3
+"""Copied texts whose originals share so many word 4-grams are natural relatives: finding them is neither right nor
+wrong."""
 
 FLOORS = {
     ("look-alikes", 0.2): 0.93,
@@ -100,12 +104,13 @@ def _inner_pairs(groups: Iterable[Iterable[int]]) -> Pairs:
 
 def _print_disguises(collections: dict[str, list[bytes]]) -> list[Floor]:
     sources, natural, vocabulary = _sample(collections)
+    relatives = _relatives([" ".join(words).encode() for words in sources], natural)
     print(f"{len(sources)} texts, {COPIES} copies each, among {len(natural)} natural texts: pair recall and precision")
     print(f"  {'disguise':34} strength    in groups       in groups or sharing text")
     floors = []
     for name, disguise, strengths in DISGUISES:
         for strength in strengths:
-            in_groups, in_all = _scores(sources, natural, vocabulary, disguise, strength)
+            in_groups, in_all = _scores(sources, natural, vocabulary, relatives, disguise, strength)
             cells = "      ".join(f"{recall:.3f} {precision:.3f}" for recall, precision in (in_groups, in_all))
             print(f"  {name:34} {f'{strength:.0%}' if strength else '':>8}   {cells}", flush=True)
             if (name, strength) in FLOORS:
@@ -114,7 +119,7 @@ def _print_disguises(collections: dict[str, list[bytes]]) -> list[Floor]:
                     Floor(f"{name} {strength:.0%}: recall in groups or sharing text", in_all[0], 0.99),
                     Floor(f"{name} {strength:.0%}: precision of groups", in_groups[1], 0.99),
                 ]
-    return [*floors, *_print_hidden(sources, natural, vocabulary)]
+    return [*floors, *_print_hidden(sources, natural, vocabulary, relatives)]
 
 
 def _sample(collections: dict[str, list[bytes]]) -> tuple[list[list[str]], list[bytes], list[str]]:
@@ -131,7 +136,12 @@ def _sample(collections: dict[str, list[bytes]]) -> tuple[list[list[str]], list[
 
 
 def _scores(
-    sources: list[list[str]], natural: list[bytes], vocabulary: list[str], disguise: Disguise, strength: float
+    sources: list[list[str]],
+    natural: list[bytes],
+    vocabulary: list[str],
+    relatives: Pairs,
+    disguise: Disguise,
+    strength: float,
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Recall and precision of the groups, and of groups and shared text."""
     copies = [
@@ -140,34 +150,53 @@ def _scores(
         for copy in range(COPIES)
     ]
     found = grouped([*copies, *natural])
-    return _score(grouped_pairs(found), len(sources)), _score(sharing_pairs(found), len(sources))
+    counted = len(sources), relatives
+    return _score(grouped_pairs(found), *counted), _score(sharing_pairs(found), *counted)
 
 
-def _score(pairs: Pairs, sources: int) -> tuple[float, float]:
-    """Copies of one text belong together; a pair of two natural texts is neither right nor wrong here."""
+def _score(pairs: Pairs, sources: int, relatives: Pairs) -> tuple[float, float]:
+    """Copies of one text belong together; pairs of natural texts and of relatives are neither right nor wrong."""
     known = sources * COPIES
-    right = sum(right < known and left // COPIES == right // COPIES for left, right in pairs)
-    wrong = sum(left < known for left, _ in pairs) - right
+    origins = [tuple(page // COPIES if page < known else sources + page - known for page in pair) for pair in pairs]
+    right = sum(left == other for left, other in origins)
+    wrong = sum(left < sources and left != other and (left, other) not in relatives for left, other in origins)
     return right / (sources * COPIES * (COPIES - 1) / 2), right / max(right + wrong, 1)
 
 
-def _print_hidden(sources: list[list[str]], natural: list[bytes], vocabulary: list[str]) -> list[Floor]:
+def _relatives(sources: list[bytes], natural: list[bytes]) -> Pairs:
+    """Different texts that share text by nature: cross-posts, quotes, news written from one release."""
+    texts = [*sources, *natural]
+    places = defaultdict(list)
+    for number, text in enumerate(texts):
+        for gram in _grams(text, 4):
+            places[gram].append(number)
+    common = defaultdict(int)
+    for numbers in places.values():
+        for pair in itertools.combinations(numbers, 2) if len(numbers) < 50 else ():
+            common[pair] += 1
+    sizes = [max(1, len(_grams(text, 4))) for text in texts]
+    return {pair for pair, shared in common.items() if shared / min(sizes[pair[0]], sizes[pair[1]]) >= SHARING}
+
+
+def _print_hidden(
+    sources: list[list[str]], natural: list[bytes], vocabulary: list[str], relatives: Pairs
+) -> list[Floor]:
     """As much hidden salad as text, in pages."""
     pages = []
     for number, words in enumerate(sources):
         for copy in range(COPIES):
             added = random.Random(f"{number} {copy}").choices(vocabulary, k=len(words))
             hidden = f'<div style="display:none">{" ".join(added)}</div>'
-            pages.append(visible_text(f"<body><p>{' '.join(words)}</p>{hidden}</body>".encode()).encode())
+            pages.append("\n".join(block_lines(f"<body><p>{' '.join(words)}</p>{hidden}</body>".encode())).encode())
     found = grouped([*pages, *natural], are_pages=True)
-    score = _score(grouped_pairs(found), len(sources))
+    score = _score(grouped_pairs(found), len(sources), relatives)
     print(f"  {'hidden salad, display:none':34} {'100%':>8}   {score[0]:.3f} {score[1]:.3f}")
     return [Floor("hidden salad 100%: recall in groups", score[0], 0.93)]
 
 
 def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
     """The same article in another page's template, and another article in the same template."""
-    parted = [parts for page in pages.values() if (parts := _parted(visible_text(page)))]
+    parted = [parts for page in pages.values() if (parts := _parted(block_lines(page)))]
     draw = random.Random(5)
     others = draw.sample(range(len(parted)), len(parted))
     right = wrong = 0
@@ -187,7 +216,11 @@ def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
             wrong += (other, moved + own) in in_groups
             right_shared += (own, moved + own) in in_all
             wrong_shared += (other, moved + own) in in_all
+    outside = [1 - _words(article) / _words([*before, *article, *after]) for before, article, after in parted]
     print(f"\nthe same article in another page's template ({count} real pages with an article)")
+    print(
+        f"(outside of the article: {np.median(outside):.0%} of the words, {np.quantile(outside, 0.9):.0%} in the worst tenth)"
+    )
     print(f"  {'':40} in groups   in groups or sharing text")
     print(f"  {'same article, other template':40} {right / count:9.3f}   {right_shared / count:9.3f}")
     print(f"  {'same template, other article (wrong)':40} {wrong / count:9.3f}   {wrong_shared / count:9.3f}")
@@ -197,13 +230,36 @@ def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
     ]
 
 
-def _parted(text: str) -> tuple[list[str], list[str], list[str]] | None:
-    """Lines before the article, of the article, behind it; None for a page without one."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    long = [place for place, line in enumerate(lines) if len(_WORD.findall(line)) >= ARTICLE_LINE]
-    if len(long) < ARTICLE_LINES:
+def _words(lines: Sequence[str]) -> int:
+    return sum(len(_WORD.findall(line)) for line in lines)
+
+
+def block_lines(page: bytes) -> list[str]:
+    """The blocks of the visible text of a page, a line each."""
+    found = parse_pages(np.frombuffer(page, np.uint8), np.array([0, len(page)]))
+    text = found.text.tobytes()
+    bounds = [0, *found.block_ends.tolist(), len(text)]
+    blocks = (text[start:end].decode("utf-8", "replace") for start, end in itertools.pairwise(bounds))
+    return [line for block in blocks if (line := " ".join(block.split()))]
+
+
+def _parted(lines: list[str]) -> tuple[list[str], list[str], list[str]] | None:
+    """Lines before the article, of the article, behind it; None for a page without one.
+
+    The article is the stretch with most words in long lines, without a gap of MOST_BETWEEN short ones.
+    """
+    sizes = [len(_WORD.findall(line)) for line in lines]
+    long = [place for place, size in enumerate(sizes) if size >= ARTICLE_LINE]
+    stretches: list[list[int]] = []
+    for place in long:
+        if stretches and place - stretches[-1][-1] <= MOST_BETWEEN:
+            stretches[-1].append(place)
+        else:
+            stretches.append([place])
+    best = max(stretches, key=lambda own: sum(sizes[place] for place in own), default=[])
+    if len(best) < ARTICLE_LINES:
         return None
-    return lines[: long[0]], lines[long[0] : long[-1] + 1], lines[long[-1] + 1 :]
+    return lines[: best[0]], lines[best[0] : best[-1] + 1], lines[best[-1] + 1 :]
 
 
 def _print_natural(collections: dict[str, list[bytes]], pages: dict[str, bytes]) -> None:
@@ -213,7 +269,7 @@ def _print_natural(collections: dict[str, list[bytes]], pages: dict[str, bytes])
     )
     print("(for shared text: word 4-grams of the shorter text in the longer one, at least 0.3)")
     chosen = {name: texts[:600] for name, texts in collections.items()}
-    chosen["pages"] = [visible_text(page).encode() for page in pages.values()]
+    chosen["pages"] = ["\n".join(block_lines(page)).encode() for page in pages.values()]
     for name, texts in chosen.items():
         found = grouped(texts, are_pages=name == "pages")
         in_groups = grouped_pairs(found)

@@ -59,7 +59,7 @@ class Run(OpenedRun):
             families: Families, which are pages of the same software, instead of clusters.
 
         Returns:
-            One row per cluster. The stored clusters have their `class` (mirror, copy, link farm, template) if the run
+            One row per cluster. The stored clusters have their `class` (mirror, identical, copy, link farm, template) if the run
             has near replicas too.
 
         Example:
