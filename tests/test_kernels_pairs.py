@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from samehand.html import parse_pages
 from samehand.kernels import buckets
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.text import pairs as kernel
@@ -24,10 +25,12 @@ WORDS = st.sampled_from(
 DOCUMENTS = st.one_of(TEXTS, st.lists(WORDS, max_size=60).map(lambda words: " ".join(words).encode()))
 
 
-def pairs_of(blocks: Sequence[bytes], least: int, enough: int) -> tuple[set[int], bool]:
+def pairs_of(
+    blocks: Sequence[bytes], least: int, enough: int, menus: frozenset[int] = frozenset()
+) -> tuple[set[int], bool]:
     """The hashes of neighbouring words in the blocks that count, at least one of four characters; if there is prose."""
     read = [[word for word, _ in runs_of(block)] for block in blocks]
-    long = [words for words in read if len(words) >= least]
+    long = [words for place, words in enumerate(read) if len(words) >= least and place not in menus]
     has_prose = sum(map(len, long)) >= enough
     words = list(itertools.chain(*(long if has_prose else read)))
     found = {
@@ -63,6 +66,29 @@ def test_sketches_equal_the_reference(texts: list[bytes], rule: tuple[int, int],
         is_sketched = len(pairs) >= fewest
         assert found[3][place] == len(pairs) * is_sketched * (1 if has_prose else -1)
         assert found[2][place].tolist() == (sketch_of(pairs) if is_sketched else [0] * 128)
+
+
+def test_menus_do_not_count_unless_there_is_nothing_else() -> None:
+    lines = [" ".join(f"word{chr(97 + n)}{chr(97 + line)}" for n in range(20)).encode() for line in range(4)]
+    data, offsets = buffers([b"\n".join(lines)] * 2)
+    ends = np.cumsum([len(line) + 1 for line in lines])[:-1]
+    menus = Blocks(np.tile(ends, 2), np.array([True, False, True, False, False, False]), np.array([0, 3, 6]))
+    found = WordReader().read_documents(data, offsets, menus, (12, 60, 1))
+    assert found[3][0] == len(pairs_of(lines, 12, 60, frozenset({1}))[0]) == 59
+    assert found[3][1] == -len(pairs_of(lines, 0, 0)[0]) == -79
+
+
+def test_a_block_that_is_half_links_is_a_menu() -> None:
+    page = b"<p>some <a href=a>li</a> text</p><p><a href=b>one link</a> two</p><p>end</p>"
+    found = parse_pages(np.frombuffer(page * 2, np.uint8), np.array([0, len(page), 2 * len(page)]))
+    blocks = Blocks.of_pages(found)
+    texts = [bytes(found.text[: found.text_offsets[1]])[:end] for end in blocks.ends[: blocks.offsets[1]]]
+    own = [text[len(before) :].strip() for before, text in itertools.pairwise([b"", *texts])]
+    told = dict(zip(own, blocks.is_text.tolist(), strict=False))
+    assert told[b"some li text"]
+    assert not told[b"one link two"]
+    assert told[b"end"]
+    assert blocks.is_text[: blocks.offsets[1]].tolist() == blocks.is_text[blocks.offsets[1] :].tolist()
 
 
 def test_without_blocks_the_whole_text_counts() -> None:

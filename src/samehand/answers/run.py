@@ -59,8 +59,8 @@ class Run(OpenedRun):
             families: Families, which are pages of the same software, instead of clusters.
 
         Returns:
-            One row per cluster. The stored clusters have their `class` (mirror, identical, copy, link farm, template) if the run
-            has near replicas too.
+            One row per cluster. The stored clusters have their `class` (mirror, identical, copy, link farm, template)
+            if the run has near replicas too.
 
         Example:
             >>> run.clusters()["cluster_number"][:3]

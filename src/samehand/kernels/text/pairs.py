@@ -47,6 +47,7 @@ def read_documents(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     blocks: NDArray[np.int64],
+    is_text: NDArray[np.bool_],
     block_offsets: NDArray[np.int64],
     characters: NDArray[np.uint32],
     key: NDArray[np.uint64],
@@ -54,10 +55,10 @@ def read_documents(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
     """The set of words (starts, words), the sketch of pairs and the number of pairs of each document, in one reading.
 
-    `blocks` are the ends of the blocks of text of each document, from block_offsets[i] to block_offsets[i+1]. `rule` is
-    that of `gather_words`, then the fewest words of a block whose pairs count, the fewest words of such blocks (all
-    blocks of a document that has fewer count, and its number of pairs is negative), and the fewest different pairs that
-    make a sketch.
+    `blocks` are the ends of the blocks of each document, from block_offsets[i] to block_offsets[i+1]; those that are no
+    menus are `is_text`. `rule` is that of `gather_words`, then the fewest words of a block of text whose pairs count,
+    the fewest words of such blocks (all blocks of a document that has fewer count, and its number of pairs is
+    negative), and the fewest different pairs that make a sketch.
     """
     documents = offsets.size - 1
     room = most_runs(offsets)
@@ -70,9 +71,10 @@ def read_documents(
     for document in range(documents):
         text = data[offsets[document] : offsets[document + 1]]
         count = gather_words(text, characters, key, rule, row, facts)
-        own = blocks[block_offsets[document] : block_offsets[document + 1]]
-        has_prose = _words_in_blocks(facts, count, own, rule[2]) >= rule[3]
-        found = pairs[: _gather_pairs(row[:count], facts, own, rule[2] if has_prose else 0, pairs)]
+        first, last = block_offsets[document], block_offsets[document + 1]
+        own, counts = blocks[first:last], is_text[first:last]
+        has_prose = _words_in_blocks(facts, count, own, counts, rule[2]) >= rule[3]
+        found = pairs[: _gather_pairs(row[:count], facts, own, counts, rule[2] if has_prose else 0, pairs)]
         sort_hashes(found, spare)
         size = copy_distinct(found, found)
         if size >= rule[4]:
@@ -83,25 +85,35 @@ def read_documents(
 
 
 @nb.njit(cache=True, nogil=True)
-def _words_in_blocks(facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], least: int) -> int:
-    """Runs of characters in the blocks that have at least so many."""
+def _words_in_blocks(
+    facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], is_text: NDArray[np.bool_], least: int
+) -> int:
+    """Runs of characters in the blocks of text that have at least so many."""
     found = first = 0
     for block in range(blocks.size + 1):
         last = _end_of_block(facts, int(runs), blocks, block, first)
-        found += last - first if last - first >= least else 0
+        found += last - first if last - first >= least and (block == blocks.size or is_text[block]) else 0
         first = last
     return found
 
 
 @nb.njit(cache=True, nogil=True)
 def _gather_pairs(
-    row: NDArray[np.uint64], facts: NDArray[np.int32], blocks: NDArray[np.int64], least: int, pairs: NDArray[np.uint64]
+    row: NDArray[np.uint64],
+    facts: NDArray[np.int32],
+    blocks: NDArray[np.int64],
+    is_text: NDArray[np.bool_],
+    least: int,
+    pairs: NDArray[np.uint64],
 ) -> int:
-    """Writes the hashes of neighbours of which one is long, in blocks of enough words; returns their number."""
+    """Writes the hashes of neighbours of which one is long, in blocks of enough words; returns their number.
+
+    If no number of words is asked for, all blocks count.
+    """
     count, before, first = 0, -1, 0
     for block in range(blocks.size + 1):
         last = _end_of_block(facts, row.size, blocks, block, first)
-        if last - first >= least:
+        if least == 0 or (last - first >= least and (block == blocks.size or is_text[block])):
             for run in range(first, last):
                 if before >= 0 and (facts[before, 2] | facts[run, 2]) & IS_LONG:
                     pairs[count] = max(mix((row[before] * GOLDEN) ^ row[run]), np.uint64(1))
@@ -139,19 +151,19 @@ def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint16]) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
-def bucket_column(
-    sketches: NDArray[np.uint16], sizes: NDArray[np.int32], subset: NDArray[np.int64]
+def bucket_columns(
+    sketches: NDArray[np.uint16], sizes: NDArray[np.int32], subsets: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """The bucket of each document in the probe of these slots; EMPTY where it has no sketch."""
-    column = np.empty(sizes.size, np.uint32)
+    """The bucket of each document in the probe of each subset of slots (rows); EMPTY where it has no sketch."""
+    columns = np.empty((subsets.shape[0], sizes.size), np.uint32)
     for document in range(sizes.size):
-        key = np.uint64(0)
-        for slot in subset:
-            key = mix((key << np.uint64(16)) ^ np.uint64(sketches[document, slot]))
-        column[document] = (
-            _EMPTY if sizes[document] == 0 else np.uint32(min(key >> np.uint64(32), np.uint64(EMPTY - 1)))
-        )
-    return column
+        for probe in range(subsets.shape[0]):
+            key = np.uint64(0)
+            for slot in subsets[probe]:
+                key = (key << np.uint64(16)) | np.uint64(sketches[document, slot])
+            bucket = min(mix(key) >> np.uint64(32), np.uint64(EMPTY - 1))
+            columns[probe, document] = _EMPTY if sizes[document] == 0 else np.uint32(bucket)
+    return columns
 
 
 @nb.njit(cache=True, nogil=True)

@@ -124,7 +124,7 @@ def classify(clusters: pa.Table, members: Members) -> pa.Table:
     )
     copies = np.bincount(members.cluster[copied], minlength=count)
     inner, outer, shared, inner_hosts = _links(members, copied, count)
-    is_site = (members.words >= SITE_WORDS) | (outer >= SITE_LINKS)
+    is_site = ((members.words >= SITE_WORDS) | (outer >= SITE_LINKS)) & copied
     judged = ~np.isnan(members.made)
     made = _shares(members.cluster, np.nan_to_num(members.made), np.bincount(members.cluster[judged], minlength=count))
     figures = {
@@ -135,26 +135,31 @@ def classify(clusters: pa.Table, members: Members) -> pa.Table:
         "made_text": made,
     }
     figures = {name: np.round(values, 4) for name, values in figures.items()}
-    sites = _shares(members.cluster, is_site & copied, copies)
+    sites = _shares(members.cluster, is_site, copies)
+    homes = _shares(members.cluster, is_site & (members.path < 0), copies)
     columns = {
         "style_cluster_id": clusters.column("style_cluster_id"),
-        "class": _classes(figures, sites, inner_hosts),
+        "class": _classes(figures, sites, homes, inner_hosts),
         **figures,
     }
     return pa.table(columns).select(CLASSES.fixed_schema.names).cast(CLASSES.fixed_schema)
 
 
 def _classes(
-    figures: dict[str, NDArray[np.float64]], sites: NDArray[np.float64], inner_hosts: _Rows
+    figures: dict[str, NDArray[np.float64]],
+    sites: NDArray[np.float64],
+    homes: NDArray[np.float64],
+    inner_hosts: _Rows,
 ) -> NDArray[np.str_]:
-    """The first rule that holds decides. The names of one site may all link to its main name; farms link crosswise."""
+    """The first rule that holds decides. `sites` and `homes` are the shares of copies that are pages and home pages of
+    sites. The names of one site may all link to its main name; farms link crosswise."""
     is_copied = figures["same_text"] >= SAME_TEXT
     is_site = sites >= SAME_TEXT
     same_links = figures["same_links"] >= SAME_LINKS
     is_farm = (figures["inner_links"] >= INNER_LINKS) | (figures["made_text"] >= MADE_TEXT)
     rules = [
         is_copied & (figures["same_path"] >= SAME_PATH),
-        is_copied & is_site & same_links & (inner_hosts <= 1),
+        is_copied & (homes >= SAME_TEXT) & same_links & (inner_hosts <= 1),
         is_farm,
         is_copied & ~is_site,
         is_copied,

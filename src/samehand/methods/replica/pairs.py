@@ -22,6 +22,9 @@ PROBES, PROBE_SLOTS = 256, 3
 """Of two documents that share a fifth of their pairs, 256 probes of 3 slots bring 87 % together; of two that share two
 fifths, all but one in ten million. Larger buckets of two slots cost more than more probes."""
 
+_AT_ONCE = 8
+"""So many probes are made in one pass over the sketches: 4 bytes each for a document."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PairSketches:
@@ -80,7 +83,7 @@ class PairSketches:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProbeColumns:
-    """The bucket of each document in each probe, made one probe at a time."""
+    """The bucket of each document in each probe, made a few probes at a time."""
 
     sketches: NDArray[np.uint16]
     sizes: NDArray[np.int32]
@@ -89,8 +92,9 @@ class ProbeColumns:
         return PROBES
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
-        for subset in probe_slots():
-            yield kernel.bucket_column(self.sketches, self.sizes, subset)
+        subsets = probe_slots()
+        for first in range(0, PROBES, _AT_ONCE):
+            yield from kernel.bucket_columns(self.sketches, self.sizes, subsets[first : first + _AT_ONCE])
 
 
 def probe_slots() -> NDArray[np.int64]:

@@ -112,10 +112,10 @@ class Signed:
         lists = _whole(stored.column("word_set"))
         bounds = lists.offsets.to_numpy()
         return cls(
-            _fixed_rows(stored.column("signatures"), np.dtype("<u8")).astype(np.uint64),
+            _fixed_rows(stored.column("signatures"), np.dtype("<u8")).astype(np.uint64, copy=False),
             stored.column("words_digest").to_numpy(),
             WordSets(bounds - bounds[0], lists.flatten().to_numpy()),
-            _fixed_rows(stored.column("pair_sketch"), np.dtype("<u2")).astype(np.uint16),
+            _fixed_rows(stored.column("pair_sketch"), np.dtype("<u2")).astype(np.uint16, copy=False),
             stored.column("pairs").to_numpy(),
             stored.column("overlap").to_numpy(),
             stored.column("overlap_secondary").to_numpy(),
