@@ -18,7 +18,14 @@ from samehand.store.files import FILES
 from samehand.store.tables import TABLES
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/style.md",
+    "docs/structure.md",
+    "docs/language.md",
+    "docs/phrases.md",
+    "docs/exports.md",
+)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

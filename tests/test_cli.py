@@ -146,7 +146,7 @@ def test_status_says_what_was_rejected_and_why(run: Path, demo_run: samehand.Run
     assert f"{records:,} records in 1 input" in ended.out
     for reason in (*read["skipped"], *read["rejected"]):
         assert reason in ended.out
-    for method in ("style", "replica", "language", "sites"):
+    for method in ("style", "replica", "language", "phrases", "sites"):
         assert f"\n{method}: " in ended.out
     assert json.loads(samehand_command("status", run, "--format", "jsonl").out)["state"] == "done"
     assert samehand_command("status", run / "pages").code == 2

@@ -1,4 +1,4 @@
-"""The commands parked, structure and label: views, block lists, tags side by side, answers from files and people."""
+"""The commands parked, structure and label: views, tags side by side, answers from files and people."""
 
 import csv
 import io
@@ -85,24 +85,6 @@ def test_sites_and_clusters_in_every_form(judged: Path, samehand_command: Comman
     assert rows_of(samehand_command("parked", judged, "--format", "csv").out) == providers
 
 
-def test_block_lists(judged: Path, tmp_path: Path, samehand_command: Command) -> None:
-    zone = samehand_command("parked", judged, "--format", "rpz", "--serial", "7")
-    assert "@ SOA localhost. root.localhost. 7 " in zone.out
-    assert "ns2.lotside.test.rpz-nsdname CNAME .\n" in zone.out
-    assert "rpz-passthru" in zone.out
-    assert "Written: 4 name servers; 1 let through." in zone.err
-    whole = samehand_command("parked", judged, "--format", "rpz", "--whole").out
-    assert "*.lotside.test.rpz-nsdname CNAME .\n" in whole
-    domains = samehand_command("parked", judged, "--format", "domains").out.split()
-    assert len(domains) == 114
-    (tmp_path / "allow").write_text(f"# ours\n{domains[0]}\nlotside.test\n")
-    fewer = samehand_command("parked", judged, "--format", "domains", "--allow", tmp_path / "allow")
-    assert set(domains) - set(fewer.out.split()) == {domains[0]}
-    assert "Left out: 1 allowed." in fewer.err
-    sites = samehand_command("parked", judged, "--format", "rpz", "--block-sites").out
-    assert f"*.{domains[0]} CNAME .\n" in sites
-
-
 def test_without_name_servers_it_says_what_to_add(run: Path, samehand_command: Command) -> None:
     forget_name_servers(run)
     ended = samehand_command("parked", run)
@@ -129,10 +111,8 @@ def test_dns_only_when_asked(run: Path, samehand_command: Command) -> None:
     ("arguments", "code", "said"),
     [
         (("parked", "RUN", "--nameservers", "none.csv"), 4, "Check the path"),
-        (("parked", "RUN", "--allow", "none"), 4, "--allow"),
         (("parked", "RUN", "--max-mean-distance", "7"), 2, "max_mean_distance is 7"),
         (("parked", "RUN", "--resolve", "--dns-resolvers", "nobody"), 2, "is no resolver"),
-        (("parked", "RUN", "--format", "rpz", "--serial", "-1"), 2, "makes no zone"),
         (("parked", "nothing"), 2, "samehand scan"),
         (("structure", "none.html", "none.html"), 4, "Give two HTML files"),
         (("label", "nothing"), 2, "not a run folder"),

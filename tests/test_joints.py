@@ -28,7 +28,7 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import NAMESERVERS, TABLES
 
 Command = Callable[..., Any]
-LATER = ("replica", "language", "sites")
+LATER = ("replica", "language", "phrases", "sites")
 """The methods that a command adds to a run: they read its pages again."""
 
 
@@ -137,7 +137,7 @@ def test_kept_pages_serve_every_method_without_the_inputs(
     shutil.rmtree(tmp_path / "in")
     for method in LATER:
         kept.compute(method, workers=1)
-    rooms = ("style", "replica", "language", "classes", "sites")
+    rooms = ("style", "replica", "language", "phrases", "classes", "sites")
     assert tables(kept.path, *rooms) == tables(run.path, *rooms)
     urls = run.pages()["url"]
     assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]
@@ -232,7 +232,7 @@ VIEWS = (
     ("fake", "RUN", "--hosts"),
     ("fake", "RUN", "--top", "1", "--format", "jsonl"),
     ("parked", "RUN", "--sites"),
-    ("parked", "RUN", "--format", "domains"),
+    ("export", "RUN", "--format", "domains"),
     ("clusters", "RUN", "--cut", "0.8", "--format", "jsonl"),
     ("clusters", "RUN", "--families"),
     ("show", "RUN", "1"),

@@ -14,10 +14,10 @@ import samehand
 from dns_server import dns_server
 from runs import Judged, judge_run, kinds_of, tables
 from samehand.base.errors import InputError, RunError, UsageError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
-from samehand.exports.blocklists import to_domains
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites import judge as parked
 from samehand.methods.sites.labels import label_sites, save_labels
@@ -185,8 +185,7 @@ def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(
     assert [row["site"] for row in sites] == [f"park{n}.github.io" for n in range(6)]
     assert {(row["provider"], row["verdict"]) for row in sites} == {("park.net", "parked")}
     assert [row["title"] for row in sites] == [row["site"] for row in sites]
-    listed = to_domains(found.verdicts)
-    assert listed.text.split() == [row["site"] for row in sites]
+    assert run.export("domains").text.split() == [row["site"] for row in sites]
 
 
 def test_pages_without_a_host_are_no_sites(tmp_path: Path) -> None:

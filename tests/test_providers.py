@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from samehand.base.errors import SettingsError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.html import parse_pages
 from samehand.methods.home_pages import INDEX, INSIDE, ROOT, home_page, home_pages, path_kind

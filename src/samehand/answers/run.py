@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
-from samehand.answers.opened import OpenedRun
+from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
+from samehand.answers.phrases import TextGroups
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
@@ -39,13 +40,14 @@ _SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
 """What people look at first."""
 
 
-class Run(OpenedRun):
+class Run(RunExports, TextGroups):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
     A host or a site stands for its page with the shortest URL. Wrong arguments raise UsageError. A run that is
-    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language` and `sites`
-    are computed first where the run lacks them; `compute` does that with the workers, engine and settings you choose.
+    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language`, `phrases`
+    and `sites` are computed first where the run lacks them; `compute` does that with the workers, engine and settings
+    you choose.
 
     Attributes:
         settings: The `Settings` that the run was made with.
@@ -119,13 +121,6 @@ class Run(OpenedRun):
         rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
         return self._pages.listed(rows, found.column("similarity").to_numpy())
 
-    def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
-        """The stable id of a cluster or group by its number, which is its place in the table."""
-        if not 1 <= number_of(number, f"The number of a {what}") <= table.num_rows:
-            known = f"the numbers are 1 to {table.num_rows:,}" if table.num_rows else f"the run has no {what}"
-            raise UsageError(f"There is no {what} {number} in {self.path}: {known}.")
-        return int(table.column(id_column)[number_of(number, what) - 1].as_py())
-
     def growth(self) -> Result:
         """The clusters that the last `samehand.add` changed.
 
@@ -192,19 +187,23 @@ class Run(OpenedRun):
         (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
-    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None, tiny: bool = False) -> Result:
         """From known bad pages to the pages of the same hand.
 
         Args:
             seeds: URLs, hosts or sites of the run.
             cut: Another threshold than that of the run.
+            tiny: Whether to follow pages of a few tags too, which strangers write alike.
 
         Returns:
             One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
             `path` from a seed to it and the `weakest` similarity on that path.
         """
+        from samehand.answers.spreading import spread
+
         self._require("style")
-        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
+        found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
+        return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.

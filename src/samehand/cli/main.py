@@ -12,10 +12,12 @@ import samehand
 from samehand.base.errors import SamehandError
 from samehand.base.neutral import neutral
 from samehand.cli.demo import demo
+from samehand.cli.export import export
 from samehand.cli.fake import fake
 from samehand.cli.label import label
 from samehand.cli.language import language
 from samehand.cli.options import Commands
+from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import parked, structure
@@ -89,9 +91,11 @@ for command in (
     match,
     fake,
     language,
+    phrases,
     parked,
     structure,
     label,
+    export,
     demo,
 ):
     cli.add_command(command)

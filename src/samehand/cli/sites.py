@@ -1,6 +1,5 @@
 """The commands of structure: judge sites and their providers, compare the tags of two pages."""
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +14,12 @@ from samehand.base.wording import count, listed
 from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
 from samehand.cli.options import (
     RECORDS,
-    TABLES,
     engine_options,
     format_option,
     run_argument,
     setting_options,
     settings_from,
-    top_option,
+    table_options,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +61,6 @@ CLUSTER_COLUMNS = {
     "score": "score",
     "centre_url": "centre",
 }
-BLOCK_LISTS = ("rpz", "domains")
 DNS_LINE_SECONDS = 10.0
 
 
@@ -78,15 +75,7 @@ DNS_LINE_SECONDS = 10.0
 @click.option("--sites", "view", flag_value="sites", help="The sites, instead of the providers.")
 @click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites.")
 @click.option("--providers", "view", flag_value="providers", help="The providers, where --format is not table.")
-@format_option(
-    (*TABLES, *BLOCK_LISTS),
-    " rpz is a response policy zone, domains lists the parked sites.",
-)
-@top_option
-@click.option("--serial", type=int, default=1, show_default=True, help="Serial of the zone: raise it with each change.")
-@click.option("--whole", is_flag=True, help="In the zone: all name servers of a provider, those never seen included.")
-@click.option("--block-sites", is_flag=True, help="In the zone: parked sites of other providers, too.")
-@click.option("--allow", type=click.Path(), default=None, help="File of domains never to be blocked, one a line.")
+@table_options
 @engine_options
 @setting_options("sites", "providers")
 @click.pass_context
@@ -101,7 +90,6 @@ def parked(
     """
     from samehand.answers.sites import judge
 
-    allowed = _names_in(options["allow"])
     opened = samehand.open_run(run)
     wanted = settings_from(options, stored=opened.settings)
     changes = {name: value for name, value in wanted.as_dict().items() if value != getattr(opened.settings, name)}
@@ -117,10 +105,7 @@ def parked(
             on_dns_progress=_DnsLines(),
         )
     found = opened.sites()
-    if options["form"] in BLOCK_LISTS:
-        _print_list(opened, allowed, options)
-    else:
-        _print_view(found, options["view"] or _first_view(found), options["form"], options["top"])
+    _print_view(found, options["view"] or _first_view(found), options["form"], options["top"])
     say_status(opened, "sites")
     for line in _closing_lines(found, servers, opened):
         say(line)
@@ -136,39 +121,6 @@ class _DnsLines:
         if progress.done == progress.total or time.monotonic() - self._last >= DNS_LINE_SECONDS:
             self._last = time.monotonic()
             say(f"DNS: {progress.done:,} of {progress.total:,} domains, {progress.queries:,} queries.")
-
-
-def _names_in(path: str | None) -> list[str]:
-    if path is None:
-        return []
-    try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}). Check the path of --allow.") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def _print_list(run: "samehand.Run", allowed: list[str], options: dict[str, Any]) -> None:
-    from samehand.exports.blocklists import LET_THROUGH, to_domains, to_rpz
-    from samehand.methods.sites.judge import stored_verdicts
-
-    verdicts = stored_verdicts(run.folder)
-    if options["form"] == "rpz":
-        made = to_rpz(
-            verdicts,
-            serial=options["serial"],
-            whole=options["whole"],
-            block_sites=options["block_sites"],
-            allow=allowed,
-        )
-    else:
-        made = to_domains(verdicts, allow=allowed)
-    sys.stdout.write(made.text)
-    entries = [count(number, kind.replace("_", " ")) for kind, number in made.written.items() if kind != LET_THROUGH]
-    passed = f"; {made.written[LET_THROUGH]:,} let through" if LET_THROUGH in made.written else ""
-    say(f"Written: {', '.join(entries) or 'nothing'}{passed}.")
-    if made.left_out:
-        say(f"Left out: {listed(made.left_out)}.")
 
 
 def _first_view(found: "SiteAnswers") -> str:

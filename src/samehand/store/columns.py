@@ -73,7 +73,7 @@ _OF_PAGES = {
     "warc_record_length": "Stored bytes of the record.",
 }
 _OF_REJECTS = {
-    "doc_id": "The user's own id; empty for none.",
+    "doc_id": DOC_ID.about,
     "url": URL.about,
     "reason": "Why the record did not become a page.",
     "detail": "What exactly was wrong.",
