@@ -1,7 +1,7 @@
 """Sketches of neighbouring words: which pairs of words stand side by side in a document.
 
 A pair is hashed to 64 bits. Its upper 7 bits choose one of 128 slots, and the smallest hash of each slot wins
-(one-permutation hashing). 16 bits of it are kept. An empty slot takes the value of another one, drawn by its own number
+(one-permutation hashing). 8 bits of it are kept. An empty slot takes the value of another one, drawn by its own number
 (Shrivastava's densification). The share of equal slots estimates the Jaccard similarity of two sets of pairs.
 `tests/test_kernels_pairs.py` holds each function equal to a readable reference.
 """
@@ -21,8 +21,12 @@ from samehand.kernels.text.words import IS_LONG, copy_distinct, gather_words, ke
 
 SLOTS = 128
 WORDS = SLOTS // 8
-"""64-bit words of a narrow sketch, which keeps 8 bits of each slot: enough to compare two documents with."""
+"""64-bit words of a sketch: 8 slots each."""
 
+SHORT = 64
+"""A text of fewer different pairs is short."""
+
+_SHORT_COUNTS = 2 / 3
 _SLOT_SHIFT = np.uint64(57)
 _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _CHANCE = 1 / 256
@@ -30,7 +34,7 @@ _EMPTY = np.uint32(EMPTY)
 
 
 class PairRows(NamedTuple):
-    """Narrow sketches end to end, and the number of different pairs of each document, 0 if it has no sketch.
+    """Sketches end to end, and the number of different pairs of each document, 0 if it has no sketch.
 
     The number is negative for a page without enough prose, whose whole text is sketched: menus and footers are most of
     it, so it may share text with other pages, and is never a near replica by that. `shared` is the Jaccard similarity
@@ -52,7 +56,7 @@ def read_documents(
     characters: NDArray[np.uint32],
     key: NDArray[np.uint64],
     rule: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int32]]:
     """The set of words (starts, words), the sketch of pairs and the number of pairs of each document, in one reading.
 
     `blocks` are the ends of the blocks of each document, from block_offsets[i] to block_offsets[i+1]; those that are no
@@ -66,7 +70,7 @@ def read_documents(
     pairs = np.empty(room, np.uint64)
     words = np.empty((offsets[documents] - offsets[0]) // (rule[0] + 1) + documents, np.uint64)
     starts = np.zeros(documents + 1, np.int64)
-    sketches = np.zeros((documents, SLOTS), np.uint16)
+    sketches = np.zeros((documents, SLOTS), np.uint8)
     sizes = np.zeros(documents, np.int32)
     for document in range(documents):
         text = data[offsets[document] : offsets[document + 1]]
@@ -134,14 +138,14 @@ def _end_of_block(facts: NDArray[np.int32], runs: int, blocks: NDArray[np.int64]
 
 
 @nb.njit(cache=True, nogil=True)
-def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint16]) -> None:
+def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint8]) -> None:
     """Fills a sketch from sorted hashes: the first hash with the upper bits of a slot is its smallest."""
     filled = np.zeros(SLOTS, np.bool_)
     for value in pairs:
         slot = value >> _SLOT_SHIFT
         if not filled[slot]:
             filled[slot] = True
-            sketch[slot] = np.uint16(value & np.uint64(0xFFFF))
+            sketch[slot] = np.uint8(value & np.uint64(0xFF))
     for slot in range(SLOTS):
         other, draw = np.uint64(slot), np.uint64(0)
         while not filled[other]:
@@ -152,7 +156,7 @@ def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint16]) -> None:
 
 @nb.njit(cache=True, nogil=True)
 def bucket_columns(
-    sketches: NDArray[np.uint16], sizes: NDArray[np.int32], subsets: NDArray[np.int64]
+    sketches: NDArray[np.uint8], sizes: NDArray[np.int32], subsets: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
     """The bucket of each document in the probe of each subset of slots (rows); EMPTY where it has no sketch."""
     columns = np.empty((subsets.shape[0], sizes.size), np.uint32)
@@ -160,7 +164,7 @@ def bucket_columns(
         for probe in range(subsets.shape[0]):
             key = np.uint64(0)
             for slot in subsets[probe]:
-                key = (key << np.uint64(16)) | np.uint64(sketches[document, slot])
+                key = (key << np.uint64(8)) | np.uint64(sketches[document, slot])
             bucket = min(mix(key) >> np.uint64(32), np.uint64(EMPTY - 1))
             columns[probe, document] = _EMPTY if sizes[document] == 0 else np.uint32(bucket)
     return columns
@@ -188,16 +192,23 @@ def containment(found: float, left: np.int32, right: np.int32) -> float:
     return min(1.0, found / (1.0 + found) * total / smaller) if smaller > 0 else 0.0
 
 
+@nb.njit(cache=True, nogil=True)
+def weighed(found: float, left: np.int32, right: np.int32) -> float:
+    """The Jaccard similarity, of which two thirds count if one of the texts is short: a footer may be half of it."""
+    return found * _SHORT_COUNTS if min(abs(left), abs(right)) < SHORT else found
+
+
 @similarity_of(PairRows)
 @nb.njit(cache=True, nogil=True)
 def closeness(rows: PairRows, left: int, right: int) -> np.float32:
-    """Estimated Jaccard similarity; at least `shared` where half of the smaller text is in the larger one.
+    """Estimated Jaccard similarity, weighed; at least `shared` where half of the smaller text is in the larger one.
 
     At most `shared` where a page without enough prose is compared.
     """
     one, other = np.uint64(left), np.uint64(right)
     found = jaccard(rows, one, rows, other)
     held = rows.shared * min(1.0, 2.0 * containment(found, rows.sizes[one], rows.sizes[other]))
+    found = weighed(found, rows.sizes[one], rows.sizes[other])
     return np.float32(max(found, held) if rows.sizes[one] > 0 and rows.sizes[other] > 0 else min(found, rows.shared))
 
 

@@ -136,7 +136,7 @@ def find_replicas(
     `sets_of` gives the sets of words of some rows, and empty ones of the others. Without it `signed` has them all.
     """
     sets_of = sets_of or (lambda _: signed.sets)
-    pairs = PairSketches.of(signed.sketches, signed.pairs, settings.shared_text)
+    pairs = PairSketches(signed.sketches, signed.pairs, settings.shared_text)
     by_words, counts = find_forest(
         sets_of(candidates(signed)), signature_buckets(signed), rule=check_rule(settings), threads=threads
     )

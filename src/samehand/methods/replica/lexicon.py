@@ -104,7 +104,7 @@ class WordReader:
 
     def read_documents(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: Blocks, sketched: tuple[int, int, int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int32]]:
         """Words as `word_sets` gives them, and the sketch and number of each document's pairs of neighbouring words.
 
         `sketched` are the fewest words of a block that counts, of all such blocks, and the fewest pairs of a sketch.

@@ -28,19 +28,14 @@ _AT_ONCE = 8
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PairSketches:
-    """Narrow sketches in page_id order, and the number of different pairs of each document, 0 for no sketch.
+    """Sketches in page_id order, and the number of different pairs of each document, 0 for no sketch.
 
     It is negative for a page without enough prose, see `kernel.PairRows`.
     """
 
-    words: NDArray[np.uint64]
+    sketches: NDArray[np.uint8]
     sizes: NDArray[np.int32]
     shared: float
-
-    @classmethod
-    def of(cls, sketches: NDArray[np.uint16], sizes: NDArray[np.int32], shared: float) -> "PairSketches":
-        """From sketches with 16 bits in each slot."""
-        return cls(sketches.astype(np.uint8).view(np.uint64), sizes, shared)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -48,7 +43,7 @@ class PairSketches:
     @property
     def rows(self) -> kernel.PairRows:
         """What the kernels compare."""
-        return kernel.PairRows(self.words.ravel(), self.sizes, self.shared)
+        return kernel.PairRows(self.sketches.reshape(-1).view(np.uint64), self.sizes, self.shared)
 
     @property
     def comparable(self) -> NDArray[np.bool_]:
@@ -67,7 +62,8 @@ class PairSketches:
 
     def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether the sketches are equal."""
-        return np.asarray((self.words[left] == self.words[right]).all(axis=1) & (self.sizes[left] == self.sizes[right]))
+        same = (self.sketches[left] == self.sketches[right]).all(axis=1)
+        return np.asarray(same & (self.sizes[left] == self.sizes[right]))
 
     def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
         """Medoids by the estimated similarity."""
@@ -85,7 +81,7 @@ class PairSketches:
 class ProbeColumns:
     """The bucket of each document in each probe, made a few probes at a time."""
 
-    sketches: NDArray[np.uint16]
+    sketches: NDArray[np.uint8]
     sizes: NDArray[np.int32]
 
     def __len__(self) -> int:
@@ -102,12 +98,12 @@ def probe_slots() -> NDArray[np.int64]:
     return plan_probes(kernel.SLOTS, 0.2, miss=0.5, probes=PROBES, probe_dimensions=PROBE_SLOTS).subsets
 
 
-def pair_buckets(sketches: NDArray[np.uint16], sizes: NDArray[np.int32]) -> Buckets:
+def pair_buckets(sketches: NDArray[np.uint8], sizes: NDArray[np.int32]) -> Buckets:
     """Documents meet where a probe agrees; those with equal sketches are the same."""
     return Buckets(ProbeColumns(sketches, sizes), sketch_identity(sketches, sizes))
 
 
-def sketch_identity(sketches: NDArray[np.uint16], sizes: NDArray[np.int32]) -> NDArray[np.uint64]:
+def sketch_identity(sketches: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.uint64]:
     """A hash of each sketch; 0 for none."""
     parts = np.ascontiguousarray(sketches).view(np.uint64)
     mixed = np.zeros(len(sizes), np.uint64)
