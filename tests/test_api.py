@@ -312,7 +312,7 @@ def test_results_are_sequences_of_rows(result: Result) -> None:
 
 
 def test_what_was_crawled_is_harmless_wherever_it_is_shown(result: Result) -> None:
-    sites = Result(pa.table({"site": [EVIL], "verdict": ["parked"]}))
+    sites = Result(pa.table({"site": [EVIL], "kind": ["parked-ads"]}))
     likeness = Likeness.of(pa.table({"similarity": pa.array([1.0], pa.float32()), "url": [EVIL]}), 1)
     for shown in (result, likeness, SiteAnswers(sites, sites, sites, {})):
         assert all(line.isprintable() for line in repr(shown).splitlines())

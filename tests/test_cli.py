@@ -284,9 +284,9 @@ def test_every_command_and_every_setting_has_help(samehand_command: Command) -> 
     for name, command in cli.commands.items():
         assert command.help, name
         assert samehand_command(name, "--help").code == 0
-    texts = {name: samehand_command(name, "--help-all").out for name in ("scan", "parked", "label")}
+    texts = {name: samehand_command(name, "--help-all").out for name in ("scan", "sites", "label")}
     for field in fields_of():
-        after = {"providers": "parked", "labels": "label"}.get(field.metadata["group"], "scan")
+        after = {"providers": "sites", "labels": "label"}.get(field.metadata["group"], "scan")
         if field.name != "key":
             assert f"--{field.name.replace('_', '-')}" in texts[after]
 

@@ -66,7 +66,7 @@ def test_every_command_with_settings_has_config_and_help_all() -> None:
         if any(isinstance(parameter, options.SettingOption) for parameter in command.params):
             with_settings.append(name)
             assert {"--config", "--help-all"} <= names
-    assert {"scan", "parked", "label", "structure"} <= set(with_settings)
+    assert {"scan", "sites", "label", "structure"} <= set(with_settings)
 
 
 EXPORTS = (*LISTS, KEEP_DROP, EVIDENCE)

@@ -143,6 +143,20 @@ def test_interrupt_leaves_a_run_that_goes_on(demo: DemoFiles, split_run: samehan
     assert tables(tmp_path / "run") == tables(split_run.folder.path)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_during_the_start_is_one_sentence(number: signal.Signals, demo: DemoFiles, tmp_path: Path) -> None:
+    """The signals are set up before the slow imports: from then on, no moment prints a traceback."""
+    command = [sys.executable, "-m", "samehand.cli.start", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        caught = 0
+        while not caught >> (signal.SIGTERM - 1) & 1 and process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+        process.send_signal(number)
+        said = process.communicate(timeout=60)
+    assert (process.returncode, *said) == (130, "", "Interrupted. Run the same command again to go on.\n")
+
+
 def test_what_is_done_is_not_done_again(demo: DemoFiles, tmp_path: Path) -> None:
     """The same scan again does nothing. Another threshold groups anew, and reads nothing."""
     first, again, other = CountingEngine(), CountingEngine(), CountingEngine()

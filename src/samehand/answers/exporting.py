@@ -118,7 +118,7 @@ def _entries(run: "Run", choice: Choice) -> list[Entry]:
         return found
     if "sites" not in run.methods:
         raise RunError(
-            f"{run.path} has no answers on sites. Compute them with samehand parked {run.path}, or choose what to list "
+            f"{run.path} has no answers on sites. Compute them with samehand sites {run.path}, or choose what to list "
             "with --cluster or --seeds."
         )
     found = entries_of(run.folder, name_servers=choice.name_servers)

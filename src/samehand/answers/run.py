@@ -1,6 +1,6 @@
 """A run and the questions one can ask it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _TEXT_COLUMNS = ("cluster_number", "fake_probability", "verdict", "judged_words", "url", "reasons")
-_SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
+_SITE_COLUMNS = ("site", "provider", "sites", "kind", "verdict", "probability", "reason")
 """What people look at first."""
 
 
@@ -305,28 +305,36 @@ class Run(RunExports, TextGroups):
         self._ensure("language")
         return Result(answers[by](self.folder), shown_first=_TEXT_COLUMNS)
 
-    def sites(self, *, nameservers: Paths = (), resolve: bool = False, retry: bool = False) -> "SiteAnswers":
-        """Parked sites, and the providers whose name servers they use.
+    def sites(
+        self,
+        *,
+        kind: str | Sequence[str] | None = None,
+        nameservers: Paths = (),
+        resolve: bool = False,
+        retry: bool = False,
+    ) -> "SiteAnswers":
+        """What kind of site each is, with evidence, and the providers whose name servers they use.
 
         Args:
+            kind: Only sites of this kind, or of one of these; all if not given.
             nameservers: Files of name servers: CSV with the columns domain and ns, zone files, answers of dig.
             resolve: Whether to ask DNS for the name servers that no file knows.
             retry: Whether to ask DNS again for those that it could not say before.
 
         Returns:
-            Verdicts on sites, their clusters and providers. Without new name servers they are judged once.
+            Kinds of sites, their clusters and providers. Without new name servers they are judged once.
 
         Raises:
+            UsageError: There is no such kind.
             InputError: A file of name servers cannot be read.
             SamehandError: `resolve` needs dnspython, which is not installed.
         """
-        from samehand.answers.sites import SiteAnswers, judge
+        from samehand.answers.sites import SiteAnswers, judge, of_kind
 
         judge(self, nameservers=nameservers, resolve=resolve, retry=retry)
         self._require("sites")
-        sites, clusters, providers = (
-            Result(self.folder.read(table), shown_first=_SITE_COLUMNS) for table in (SITES, SITE_CLUSTERS, PROVIDERS)
-        )
+        tables = [of_kind(self.folder.read(SITES), kind), *map(self.folder.read, (SITE_CLUSTERS, PROVIDERS))]
+        sites, clusters, providers = (Result(table, shown_first=_SITE_COLUMNS) for table in tables)
         return SiteAnswers(sites, clusters, providers, self.counts("sites"))
 
     def sql(self, query: str) -> Result:

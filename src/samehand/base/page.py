@@ -7,9 +7,11 @@ import base64
 import dataclasses
 import functools
 import hashlib
+import importlib.resources
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import ada_url
@@ -153,8 +155,13 @@ def _host_of_name(name: str) -> Host:
 
 @functools.cache
 def _suffix_lists() -> tuple[PublicSuffixList, PublicSuffixList]:
-    """With private rules foo.blogspot.com is a domain of its own, without them it belongs to blogspot.com."""
-    return PublicSuffixList(), PublicSuffixList(only_icann=True)
+    """With private rules foo.blogspot.com is a domain of its own, without them it belongs to blogspot.com.
+
+    The private rules are those of the suffix list and of data/shared_hosts.txt.
+    """
+    shared = importlib.resources.files("samehand") / "data" / "shared_hosts.txt"
+    rules = f"{Path(PSLFILE).read_text(encoding='utf-8')}\n{shared.read_text(encoding='utf-8').replace('#', '//')}"
+    return PublicSuffixList(rules.splitlines()), PublicSuffixList(only_icann=True)
 
 
 def is_shared_domain(name: str) -> bool:

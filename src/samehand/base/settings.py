@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from samehand.base.errors import SettingsError
+from samehand.base.presets import PRESETS
 from samehand.base.setting import check_value, nearest, setting
 
 PUBLIC_KEY = "samehand"
@@ -262,6 +263,12 @@ class Settings:
 
     max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
 
+    site_rule: str = setting(
+        "kinds",
+        "providers",
+        "How sites are judged: by kinds with evidence of purpose, or as the paper does, by structure alone.",
+        choices=("kinds", "paper"),
+    )
     clusters_per_provider: int = setting(
         16, "providers", "Clusters of a provider's sites (the paper's k).", low=1, high=10_000
     )
@@ -375,31 +382,6 @@ def _field_named(name: str) -> "dataclasses.Field[Any]":
     if name not in fields:
         raise SettingsError(f"There is no setting {name!r}{nearest(name, fields)}")
     return fields[name]
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "default": {},
-    # Section 4.2 of the paper: n = 32, m = 128, k = 1, t = 35, p = 20; empty dimensions never match (section 3.3).
-    "paper": {
-        "shingle_bytes": 32,
-        "fold_spaces": False,
-        "estimator": "paper",
-        "host_mask_max_page_bytes": 0,
-        "min_filled": 0,
-        "family_threshold": 35 / 128,
-        "cluster_threshold": 35 / 128,
-        "min_centre_ratio": 0.0,
-        "probes": 20,
-        "sketch_bits": 32,
-        # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8), agreement decides (4).
-        "lexicon_sample_min": 2 / 3,
-        "min_overlap": 5,
-        "nidf_range": "paper",
-        "replica_cosine": 0.0,
-        "replica_min_centre_cosine": 0.0,
-        "word_pairs": False,
-    },
-}
 
 
 def fields_of(*groups: str) -> list["dataclasses.Field[Any]"]:

@@ -105,6 +105,6 @@ def next_commands(run: str, methods: Sequence[str], *, clusters: int) -> list[st
     commands[f"samehand replicas {quoted}"] = f"near replicas{more}"
     commands[f"samehand fake {quoted}"] = "text that a machine made"
     commands[f"samehand phrases {quoted}"] = "pages made from the same phrases"
-    commands[f"samehand parked {quoted}"] = "parked sites and their providers"
+    commands[f"samehand sites {quoted}"] = "kinds of sites and their providers"
     size = max(len(command) for command in commands)
     return ["Next:", *(f"  {command:<{size}}  {answer}" for command, answer in commands.items())]

@@ -1,6 +1,7 @@
 """The command that labels sites by hand, with few looks."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 import samehand
 from samehand.base.errors import InputError, SamehandError, UsageError
 from samehand.base.neutral import csv_line, neutral
+from samehand.base.wording import count
 from samehand.cli.common import say
 from samehand.cli.options import run_argument, setting_options, settings_from
 
@@ -115,7 +117,8 @@ def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
     """Shows one page after the other until there is none left or somebody has had enough."""
     cards = _Cards(run)
     click.echo(
-        f"Give each page a label, such as parked or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
+        f"Give each page a label, such as parked-ads or real; {SKIP} skips it, {UNDO} undoes the last answer, "
+        f"{QUIT} quits."
     )
     while question := sites.labelling.ask():
         click.echo(cards.of(question))
@@ -140,20 +143,25 @@ def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
 
 
 class _Cards:
-    """What people see of a page; no verdict, which would tell them what to say."""
+    """What people see of a page; not its kind, which would tell them what to say."""
 
     def __init__(self, run: str) -> None:
         self._run = samehand.open_run(run)
-        sites = self._run.sites().sites
-        self._titles: dict[int, str] = dict(zip(sites["page_id"], sites["title"], strict=True))
+        rows = list(self._run.sites().sites)
+        self._rows = {row["page_id"]: row for row in rows}
+        self._alike = Counter(row["site_cluster_id"] for row in self._rows.values())
 
     def of(self, question: "Question") -> str:
-        """URL, title, size and first words."""
-        lines = ["", question.url, f"title: {self._titles[question.page_id]}"]
+        """URL, why it is asked for, title, words, prose, links and first words."""
+        row = self._rows[question.page_id]
+        others = self._alike[row["site_cluster_id"]] - 1 if row["site_cluster_id"] is not None else 0
+        why = f"{count(others, 'other site')} look alike" if others else "no other site looks like it"
+        lines = ["", question.url, f"asked because: {why}", f"title: {row['title']}"]
+        lines.append(f"{row['words']:,} words, {row['prose']:,} of them prose; {count(row['links'], 'link')}")
         try:
             words = self._run.text(question.page_id).split()
         except (SamehandError, OSError):
             lines.append("(the page cannot be read again: its input has gone)")
         else:
-            lines += [f"{len(words):,} words", " ".join(words[:FIRST_WORDS])[:400]]
+            lines.append(" ".join(words[:FIRST_WORDS])[:400])
         return "\n".join(neutral(line) for line in lines)

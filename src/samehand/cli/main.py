@@ -20,7 +20,7 @@ from samehand.cli.options import Commands
 from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
-from samehand.cli.sites import parked, structure
+from samehand.cli.sites import sites, structure
 from samehand.cli.start import INTERRUPTED, SENTENCE
 from samehand.cli.style import clusters, compare, like, show, spread
 
@@ -92,7 +92,7 @@ for command in (
     fake,
     language,
     phrases,
-    parked,
+    sites,
     structure,
     label,
     export,

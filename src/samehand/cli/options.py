@@ -13,8 +13,9 @@ from typing import Any
 import click
 
 from samehand.base.errors import UsageError
+from samehand.base.presets import PRESETS
 from samehand.base.setting import GROUPS, nearest
-from samehand.base.settings import PRESETS, PROFILES, Settings, fields_of
+from samehand.base.settings import PROFILES, Settings, fields_of
 from samehand.cli.common import TABLE_ROWS, say
 from samehand.methods import NAMES as METHODS
 

@@ -1,4 +1,4 @@
-"""The commands of structure: judge sites and their providers, compare the tags of two pages."""
+"""The commands of sites: their kinds and their providers, and the tags of two pages compared."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,8 @@ import click
 
 import samehand
 from samehand.base.errors import InputError
-from samehand.base.settings import Settings
+from samehand.base.presets import PRESETS
+from samehand.base.settings import Settings, fields_of
 from samehand.base.wording import count, listed
 from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
 from samehand.cli.options import (
@@ -31,31 +32,30 @@ PROVIDER_COLUMNS = {
     "provider": "provider",
     "verdict": "verdict",
     "sites": "sites",
+    "voices": "voices",
     "parked_sites": "parked",
-    "ok_sites": "ok",
-    "placeholder_sites": "placeholders",
+    "parked_share_low": "at least",
     "clusters": "clusters",
     "average_radius": "radius",
     "nameservers": "name servers",
 }
 SITE_COLUMNS = {
     "site": "site",
+    "kind": "kind",
+    "probability": "p",
     "provider": "provider",
-    "verdict": "verdict",
     "site_cluster_id": "cluster",
-    "distance": "distance",
-    "style_verdict": "by style",
     "reason": "reason",
 }
 CLUSTER_COLUMNS = {
     "site_cluster_id": "cluster",
     "provider": "provider",
-    "verdict": "verdict",
+    "kind": "kind",
     "sites": "sites",
     "mean_distance": "mean",
-    "radius": "radius",
+    "purpose_share": "purpose",
     "same_text_share": "text",
-    "prose": "prose",
+    "own_prose": "prose",
     "same_title": "titles",
     "shared_targets": "targets",
     "score": "score",
@@ -72,26 +72,27 @@ DNS_LINE_SECONDS = 10.0
 )
 @click.option("--resolve", is_flag=True, help="Ask DNS for the name servers that no file knows.")
 @click.option("--retry", is_flag=True, help="The same, and ask again for domains that could not be asked before.")
-@click.option("--sites", "view", flag_value="sites", help="The sites, instead of the providers.")
-@click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites.")
-@click.option("--providers", "view", flag_value="providers", help="The providers, where --format is not table.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only sites of this kind; may be repeated.")
+@click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites, instead of the sites.")
+@click.option("--providers", "view", flag_value="providers", help="The providers of name servers.")
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="paper judges as published: by structure alone.")
 @table_options
 @engine_options
 @setting_options("sites", "providers")
 @click.pass_context
-def parked(
+def sites(
     context: click.Context, /, run: str, files: tuple[str, ...], nameservers: tuple[str, ...], **options: Any
 ) -> None:
-    """Parked sites of RUN, and the providers whose name servers they use.
+    """The sites of RUN by kind: parked, for sale, default pages, errors, real, …; and the providers behind them.
 
-    A site is judged by its home page. The sites of one provider are clustered by the structure of their pages.
-    Clusters, sites and providers are parked, ok or unknown, each with a reason. FILES are more files of name servers.
+    A site is judged by its home page, by itself and among the sites of its provider, with evidence and a probability.
+    Kinds that accuse (parked-ads, for-sale, farm) need evidence of purpose. FILES are more files of name servers.
     Without any file, the name servers of the last time are used.
     """
     from samehand.answers.sites import judge
 
     opened = samehand.open_run(run)
-    wanted = settings_from(options, stored=opened.settings)
+    wanted = settings_from(options, stored=_preset(opened.settings, options["preset"]))
     changes = {name: value for name, value in wanted.as_dict().items() if value != getattr(opened.settings, name)}
     with watched(context, ["sites"]) as on_progress:
         servers = judge(
@@ -104,11 +105,19 @@ def parked(
             on_progress=on_progress,
             on_dns_progress=_DnsLines(),
         )
-    found = opened.sites()
-    _print_view(found, options["view"] or _first_view(found), options["form"], options["top"])
+    found = opened.sites(kind=options["kinds"] or None)
+    _print_view(found, options["view"] or "sites", options["form"], options["top"])
     say_status(opened, "sites")
     for line in _closing_lines(found, servers, opened):
         say(line)
+
+
+def _preset(stored: Settings, name: str | None) -> Settings:
+    """The settings of a run with those of a preset that concern its sites."""
+    if name is None:
+        return stored
+    preset = Settings.preset(name).as_dict()
+    return Settings.from_dict(stored.as_dict() | {field.name: preset[field.name] for field in fields_of("providers")})
 
 
 class _DnsLines:
@@ -121,11 +130,6 @@ class _DnsLines:
         if progress.done == progress.total or time.monotonic() - self._last >= DNS_LINE_SECONDS:
             self._last = time.monotonic()
             say(f"DNS: {progress.done:,} of {progress.total:,} domains, {progress.queries:,} queries.")
-
-
-def _first_view(found: "SiteAnswers") -> str:
-    """Providers, or clusters where no provider is known."""
-    return "providers" if sum(found.counts["providers"].values()) else "clusters"
 
 
 def _print_view(found: "SiteAnswers", view: str, form: str, top: int | None) -> None:
@@ -144,12 +148,10 @@ def _closing_lines(found: "SiteAnswers", servers: "NameServers | None", run: "sa
     if not sites:
         yield "There is no site in this run: no page has a host name."
         return
-    if counts["placeholders"]:
-        yield f"Placeholder pages: {listed(counts['placeholders'])}."
     if counts["without_servers"] == sites:
         yield (
             "No name servers are known, so all sites are judged in one pool and no provider is: "
-            f"add them with --nameservers FILE, or ask DNS: samehand parked {run.path} --resolve"
+            f"add them with --nameservers FILE, or ask DNS: samehand sites {run.path} --resolve"
         )
     elif counts["without_servers"]:
         yield f"{count(counts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."

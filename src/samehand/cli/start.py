@@ -23,10 +23,10 @@ _MEMORY_WORDS = ("failed to map segment", "annot allocate memory", "can't start 
 
 
 class Interrupts:
-    """What SIGINT and SIGTERM do. `is_ending` says that the next one ends the process at once."""
+    """What SIGINT and SIGTERM do. While `is_ending`, they end the process at once: nobody would catch an exception."""
 
     def __init__(self) -> None:
-        self.is_ending = False
+        self.is_ending = True
         self.came = False
         for number in _SIGNALS:
             signal.signal(number, self._interrupt)
@@ -82,9 +82,13 @@ def main() -> NoReturn:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     interrupts = Interrupts()
     try:
-        from samehand.cli.main import main as run
+        try:
+            interrupts.is_ending = False
+            from samehand.cli.main import main as run
 
-        run()
+            run()
+        finally:
+            interrupts.is_ending = True
     except SystemExit:
         raise
     except BaseException as error:
@@ -95,8 +99,6 @@ def main() -> NoReturn:
             raise
         os.write(2, f"{NO_MEMORY}\n".encode())
         os._exit(2)
-    finally:
-        interrupts.is_ending = True
 
 
 if __name__ == "__main__":

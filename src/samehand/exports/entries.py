@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from samehand.base.page import host_of
 from samehand.methods.sites.nameservers.names import canonical_name
-from samehand.methods.sites.verdicts import OK, PARKED
+from samehand.methods.sites.verdicts import ACCUSING, PARKED, PARKED_KINDS
 from samehand.store.folder import RunFolder
 from samehand.store.tables import CLASSES, NAMESERVERS, PAGES, PROVIDERS, SITES, STYLE_CLUSTERS, STYLE_MEMBERS
 
@@ -47,12 +47,12 @@ class Entry:
 
 
 def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
-    """The parked sites of a run; with `name_servers`, also the name servers of providers that only park."""
+    """The accused sites of a run; with `name_servers`, also the name servers of providers that only park."""
     pages = _pages_by_id(folder)
     found = []
     for row in folder.read(SITES).to_pylist():
-        if row["verdict"] == PARKED:
-            found.append(_of_page(pages(row["page_id"]), row["site"], kind=PARKED, evidence=row["reason"]))
+        if row["kind"] in ACCUSING:
+            found.append(_of_page(pages(row["page_id"]), row["site"], kind=row["kind"], evidence=row["reason"]))
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
             if row["verdict"] == PARKED:
@@ -61,11 +61,12 @@ def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
 
 
 def honest_sites(folder: RunFolder) -> list[str]:
-    """Sites that were judged to be fine. Where their provider is blocked, they are let through by name."""
-    rows = folder.read(SITES, ["site", "verdict", "provider"])
+    """Sites that are not parked. Where their provider is blocked, they are let through by name."""
+    rows = folder.read(SITES, ["site", "kind", "provider"])
     blocked = folder.read(PROVIDERS, ["provider", "verdict"])
     parked = blocked.filter(pc.equal(blocked.column("verdict"), PARKED)).column("provider")
-    honest = pc.and_(pc.equal(rows.column("verdict"), OK), pc.is_in(rows.column("provider"), parked.combine_chunks()))
+    fine = pc.invert(pc.is_in(rows.column("kind"), pa.array(PARKED_KINDS)))
+    honest = pc.and_(fine, pc.is_in(rows.column("provider"), parked.combine_chunks()))
     names: list[str] = pc.unique(rows.filter(honest).column("site")).to_pylist()
     return names
 

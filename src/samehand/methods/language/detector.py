@@ -12,6 +12,7 @@ sentences are natural; text of large neural models, which is coherent and natura
 import dataclasses
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -276,6 +277,21 @@ class Detector:
         return found + evidence.quotes(source, self.model, text) if is_fake else found
 
 
+# A stranger's zip may name packings that Python does not know, be encrypted, or hold headers that are no Python.
+_UNREADABLE = (
+    OSError,
+    LookupError,
+    ValueError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    SyntaxError,
+    MemoryError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+
+
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and metadata of a detector file, which may come from a stranger."""
     try:
@@ -286,7 +302,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             with np.load(file, allow_pickle=False) as stored:
                 metadata = json.loads(stored["metadata"].tobytes())
                 arrays = {name: stored[name] for name in (*_TABLES, *_CURVES)}
-    except (OSError, KeyError, ValueError, EOFError, MemoryError, RecursionError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path} is not a detector: {error}. Give a file that samehand made.") from error
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT or metadata.get("features") != list(FEATURES):
         raise InputError(f"{path} was made for another version of samehand: make it anew.")

@@ -211,6 +211,7 @@ class Lexicon:
             "learning": self.learning,
         }
         columns = [public.texts.cast(pa.string()), public.words, public.frequencies, public.nidf()]
+        facts["digest"] = _digest(facts, pa.table(columns, schema=_SCHEMA))
         metadata = {_METADATA: json.dumps(facts, sort_keys=True).encode()}
         temporary = Path(f"{os.fspath(path)}.writing")
         try:
@@ -240,6 +241,8 @@ class Lexicon:
         if facts["format"] != FORMAT:
             raise ValueError(f"its format is {facts['format']}, not {FORMAT}")
         table = table.select(_SCHEMA.names).cast(_SCHEMA)
+        if "digest" in facts and facts.pop("digest") != _digest(facts, table):
+            raise ValueError("it is damaged")
         words, frequencies = table.column("hash").to_numpy(), table.column("documents").to_numpy()
         documents = int(facts["documents"])
         if documents < 2 or np.unique(words).size < words.size or not np.all((frequencies > 0) & (words > 0)):
@@ -257,6 +260,15 @@ class Lexicon:
             learning=dict(facts["learning"]),
         )
         return lexicon.in_range(float(facts["low"]), float(facts["high"]))
+
+
+def _digest(facts: dict[str, Any], table: pa.Table) -> str:
+    """Digest of what a lexicon file says."""
+    found = hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
+    found.update("\n".join(word or "" for word in table.column("word").to_pylist()).encode())
+    for name in ("hash", "documents"):
+        found.update(table.column(name).to_numpy().tobytes())
+    return found.hexdigest()
 
 
 def _joined(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:

@@ -63,6 +63,9 @@ def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome 
         except _ZIP_ERRORS as error:
             yield reject(source.name, 0, reason=BAD_ARCHIVE, size=source.size, detail=text_of(error))
             return
+        if not members:
+            yield reject(source.name, 0, reason=BAD_ARCHIVE, size=source.size, detail="no WARC in it")
+            return
         overlapping = _overlapping(members, source.size)
         for info in members:
             name = _member_name(source, info)
