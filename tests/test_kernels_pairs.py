@@ -132,7 +132,7 @@ def test_estimates_equal_counting() -> None:
 
 def test_the_nearest_sketch_is_that_of_all() -> None:
     draw = np.random.default_rng(2)
-    known, asked = sketches(draw, 9), sketches(draw, 5)
+    known, asked = np.split(sketches(draw, 14), [9])
     asked[0] = known[4]
     sizes = np.full(9, 50, np.int32)
     sizes[2] = 0
