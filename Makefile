@@ -36,11 +36,13 @@ evaluate: $(TEST_STAMP)
 	$(BIN)/python -m evaluation.evasion_replica --data $(DATA)
 	$(BIN)/python -m evaluation.sites --data $(DATA)
 	$(BIN)/python -m evaluation.language --data $(DATA)
+	$(BIN)/python -m evaluation.phrases --data $(DATA)
 
 # Speed, as ratios against peers measured in the same run. Long.
 bench: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
-	$(BIN)/python -m benchmarks.style
+	$(BIN)/python -m benchmarks.reading --data $(DATA)
+	$(BIN)/python -m benchmarks.style --data $(DATA)
 	$(BIN)/python -m benchmarks.markup
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.structure

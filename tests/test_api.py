@@ -139,7 +139,7 @@ def test_inputs_are_paths_texts_or_lists(crawl: Path, tmp_path: Path) -> None:
         for number, given in enumerate([crawl, str(crawl), [crawl], (str(crawl),), iter([crawl])])
     ]
     assert {len(run.pages()) for run in runs} == {6}
-    assert [run.methods for run in runs] == [["replica"]] * 5
+    assert [run.methods for run in runs] == [["replica", "verdicts"]] * 5
 
 
 def test_a_page_is_named_in_many_ways(own_run: samehand.Run) -> None:
@@ -165,7 +165,7 @@ def test_methods_are_computed_when_asked_for(crawl: Path, tmp_path: Path) -> Non
     with pytest.raises(samehand.RunError, match=r"no answers of the method replica.*compute\('replica'\)"):
         run.counts("replica")
     assert len(run.replicas()) == 1
-    assert run.methods == ["style", "replica", "classes"]
+    assert run.methods == ["style", "replica", "classes", "verdicts"]
     run.compute(["language", "replica"], workers=1, fake_threshold=0.9, replica_cosine=0.9)
     assert (run.settings.fake_threshold, run.settings.replica_cosine) == (0.9, 0.9)
 

@@ -89,7 +89,7 @@ def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path) -> None:
     )
     assert tables(one) == tables(two)
     assert len(list((two / "pages").iterdir())) > 8
-    rooms = {"pages", "rejects", "style", "replica", "classes", "language", "phrases", "sites"}
+    rooms = {"pages", "rejects", "style", "replica", "classes", "language", "phrases", "sites", "verdicts"}
     assert {name.split("/")[0] for name in tables(one)} == rooms
 
 

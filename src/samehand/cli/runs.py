@@ -22,7 +22,7 @@ from samehand.cli.options import (
     signals_option,
     table_options,
 )
-from samehand.cli.style import CLUSTER_COLUMNS
+from samehand.cli.style import cluster_columns
 
 GROWTH_COLUMNS = {"cluster_number": "cluster", "kind": "kind", "pages_before": "before", "pages": "pages"}
 
@@ -59,7 +59,8 @@ def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options
             force=options["force"],
         )
     if "style" in run.methods:
-        print_rows(run.clusters(), options["form"], options["top"], columns=CLUSTER_COLUMNS)
+        clusters = run.clusters()
+        print_rows(clusters, options["form"], options["top"], columns=cluster_columns(clusters))
     for line in scan_summary(run):
         say(line)
     if options["form"] == "table":
