@@ -293,18 +293,19 @@ def _print_peers(sets: dict[str, Benchmark], lexicon: Lexicon) -> list[Floor]:
     print(f"recall: of the pairs with a cosine of {BENCHMARK}. Of up to {SAMPLE} found pairs, those with a cosine of")
     print(f"{BENCHMARK}, and those with a Jaccard similarity of word 5-grams of 0.5, 0.2, and below 0.1")
     print(f"  {'':38} recall    pairs   cosine {BENCHMARK}   5-grams 0.5     0.2   < 0.1   seconds")
-    wrong = []
+    wrong = {}
     for name, own in sets.items():
         began = time.perf_counter()
         signed = sign(lexicon, own.texts)
         pairs = grouped_pairs(find_replicas(np.arange(len(own.texts)), signed, Settings()))
         seconds = time.perf_counter() - began
-        wrong.append(_print_pairs(f"{name}, samehand", own, signed, pairs, seconds))
+        wrong[name] = _print_pairs(f"{name}, samehand", own, signed, pairs, seconds)
         _print_pairs(f"{name}, signatures and cosine alone", own, signed, checked_pairs(signed), seconds)
         for threshold in (0.8, 0.5):
             found, spent = datasketch_pairs(own.texts, threshold)
             _print_pairs(f"{name}, datasketch {threshold}", own, signed, found, spent)
-    return [Floor("- share of grouped pairs with a 5-gram Jaccard below 0.1, best collection", -min(wrong), -0.02)]
+    worst = max(share for name, share in wrong.items() if name != "Reuters")  # short notes of numbers; docs/replica.md
+    return [Floor("- pairs in groups with a 5-gram Jaccard below 0.1, worst but Reuters", -worst, -0.02)]
 
 
 def _print_pairs(label: str, own: Benchmark, signed: Signed, pairs: set[tuple[int, int]], seconds: float) -> float:
