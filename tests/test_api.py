@@ -160,7 +160,7 @@ def test_members_of_all_clusters(demo_run: samehand.Run) -> None:
 
 
 def test_methods_are_computed_when_asked_for(crawl: Path, tmp_path: Path) -> None:
-    run = samehand.scan(crawl, tmp_path / "run", workers=1)
+    run = samehand.scan(crawl, tmp_path / "run", workers=1, signals="style")
     assert run.methods == ["style"]
     with pytest.raises(samehand.RunError, match=r"no answers of the method replica.*compute\('replica'\)"):
         run.counts("replica")
@@ -278,8 +278,11 @@ def test_wrong_names_get_the_nearest_right_one(own_run: samehand.Run, crawl: Pat
         (lambda: own_run.counts("languages"), "did you mean language?"),
         (lambda: own_run.content(own_run.pages()["url"][0] + "x"), "did you mean"),
         (lambda: own_run.clusters()[99], "There is no row 99"),
-        (lambda: samehand.scan(crawl, tmp_path / "x", engine="spark"), "SparkEngine"),
-        (lambda: samehand.scan(crawl, tmp_path / "x", engine=samehand.LocalEngine(), workers=2), "both given"),
+        (lambda: samehand.scan(crawl, tmp_path / "x", engine="spark", signals="style"), "SparkEngine"),
+        (
+            lambda: samehand.scan(crawl, tmp_path / "x", engine=samehand.LocalEngine(), workers=2, signals="style"),
+            "both given",
+        ),
         (lambda: own_run.members(99), "There is no cluster 99"),
     ):
         with pytest.raises(samehand.UsageError) as raised:
