@@ -33,6 +33,7 @@ evaluate: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m evaluation.style --data $(DATA)
 	$(BIN)/python -m evaluation.replica --data $(DATA)
+	$(BIN)/python -m evaluation.evasion_replica --data $(DATA)
 	$(BIN)/python -m evaluation.sites --data $(DATA)
 	$(BIN)/python -m evaluation.language --data $(DATA)
 	$(BIN)/python -m evaluation.phrases --data $(DATA)

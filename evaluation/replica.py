@@ -1,7 +1,8 @@
 """I-Match with randomised lexicons on real mail, pages and news: `python -m evaluation.replica --data FOLDER`.
 
 The experiments of the paper (Kolcz, Chowdhury, Alspector, KDD 2004) on public data, beside the paper's figures and
-beside MinHash; then speed. Prints one report and exits with 1 when a floor is missed.
+beside MinHash; then speed. Pairs that are found are scored by word 5-grams, which decide nothing. Prints one report and
+exits with 1 when a floor is missed. `evaluation.evasion_replica` has the disguises.
 
 The paper gives no smallest overlap, and this data decided ours; the defaults were chosen on the collections of the
 first tables too. So every figure on false positives is told for several seeds, and the defaults are measured again on
@@ -26,6 +27,8 @@ from evaluation.replica_benchmark import (
     arrow,
     benchmark,
     checked_pairs,
+    gram_jaccard,
+    grouped_pairs,
     learn,
     sign,
 )
@@ -43,9 +46,10 @@ from evaluation.texts import (
     written_news,
 )
 from samehand.base.buffers import column_buffers
-from samehand.grouping.forest import CheckRule
+from samehand.base.settings import Settings
 from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE, Lexicon
+from samehand.methods.replica.method import SHIPPED_LEXICON
 from samehand.methods.replica.signatures import PAPER, Signed, Signer, kept_shares
 
 LEXICONS = (0, 1, 2, 5, 10)
@@ -56,11 +60,14 @@ NO_FALSE_POSITIVES = 10
 """The smallest of the overlaps tried that finds no legitimate mail by bare agreement, whatever the seed."""
 
 GAIN_HONEYPOT, GAIN_CLUSTER = 0.21, 0.52
+GAIN_WITHOUT_FALSE = 0.15
+"""The gain at the setting that has no false positives. The paper has 0.21 and none; here it is 0.18 and none."""
+
 MISSED_HONEYPOT = 0.41
 """Of the recall that the original lexicon misses, the share that K = 10 finds: the better one in the paper."""
 
 MEGABYTES_PER_SECOND, TIMES_DATASKETCH = 40.0, 10.0
-RULE = CheckRule(edge_threshold=0.5, leader_threshold=CHECK, exhaustive_bucket_size=64, max_leaders=64)
+SAMPLE = 2000
 _TABLE_1 = (
     ("Honeypot-Spam", "0.66          0.72   0.76   0.80     +21%             41%"),
     ("Cluster-Spam", "0.40          0.49   0.55   0.61     +52%             35%"),
@@ -95,7 +102,8 @@ def _report(data: Path) -> list[Floor]:
     _print_recall(", collections that had no part in choosing the defaults", unseen_sets, {"Reuters": news, **unseen})
     floors += _print_revisions(pages, sources)
     floors += _print_stability([*spam, *sources["pages"]], lexicon)
-    _print_minhash(sets, lexicon)
+    floors += _print_mail(folders)
+    floors += _print_peers({**sets, **unseen_sets}, lexicon)
     return floors + _print_speed([text for texts in sources.values() for text in texts], lexicon)
 
 
@@ -155,17 +163,18 @@ def _print_false_positives(spam: Benchmark, sources: dict[str, list[bytes]]) -> 
         ("paper, overlap 5, commoner secondary words", MAIL_RANGE, {**PAPER, "secondary": "commoner"}),
         ("default", WEB_RANGE, {}),
     ]
-    bare, checked = {}, {}
+    bare, checked, gains = {}, {}, {}
     for label, nidf, settings in rows:
         for source in ("Reuters", "spam"):
             counts, recalls = _stream_counts(spam, sources["ham"], learn(source, sources[source], nidf), settings)
             name = f"{label}, {source}"
             bare[name], checked[name] = [hit for hit, _ in counts], sum(near for _, near in counts)
-            gain = recalls[1] / recalls[0] - 1
-            print(f"  {name:50} {bare[name]!s:38} {checked[name]:21}   {recalls[1]:.3f}   {gain:+5.0%}")
-    strict = max(bare[f"paper, overlap {NO_FALSE_POSITIVES}, Reuters"])
+            gains[name] = recalls[1] / recalls[0] - 1
+            print(f"  {name:50} {bare[name]!s:38} {checked[name]:21}   {recalls[1]:.3f}   {gains[name]:+5.0%}")
+    strict = f"paper, overlap {NO_FALSE_POSITIVES}, Reuters"
     return [
-        Floor(f"- mails found, paper, overlap {NO_FALSE_POSITIVES}, news, any agreement, worst seed", -strict, 0),
+        Floor(f"- mails found, {strict}, any agreement, worst seed", -max(bare[strict]), 0),
+        Floor(f"gain of K = 10 at that same setting, {strict}", gains[strict], GAIN_WITHOUT_FALSE),
         Floor("- mails found, cosine checked, all rows and seeds", -sum(checked.values()), 0),
     ]
 
@@ -281,27 +290,63 @@ def _changed(words: list[str], vocabulary: list[str], changes: int, draw: np.ran
     return " ".join((set(words) - deleted) | inserted).encode()
 
 
-def _print_minhash(sets: dict[str, Benchmark], lexicon: Lexicon) -> None:
-    print(
-        f"\nbeside MinHash (datasketch, word 3-grams, 128 permutations, threshold 0.8); ours: default, cosine {CHECK}"
-    )
-    print("precision: pairs found whose cosine of word sets is at least 0.9 and 0.8. Both figures are measured by the")
-    print("cosine, which is our similarity and not MinHash's: ours is 1 at 0.8 by its making")
-    print(f"  {'':26} recall    pairs   cosine {BENCHMARK}   cosine {CHECK}   seconds")
+def _print_peers(sets: dict[str, Benchmark], lexicon: Lexicon) -> list[Floor]:
+    """Beside MinHash, by measures that neither of the two decides by, and by the cosine of the paper."""
+    print("\nbeside MinHash (datasketch, word 3-grams, 128 permutations); ours: pairs in groups, and the words alone")
+    print(f"recall: of the pairs with a cosine of {BENCHMARK}. Of up to {SAMPLE} found pairs, those with a cosine of")
+    print(f"{BENCHMARK}, and those with a Jaccard similarity of word 5-grams of 0.5, 0.2, and below 0.1")
+    print(f"  {'':38} recall    pairs   cosine {BENCHMARK}   5-grams 0.5     0.2   < 0.1   seconds")
+    wrong = {}
     for name, own in sets.items():
         began = time.perf_counter()
         signed = sign(lexicon, own.texts)
-        find_replicas(np.arange(len(own.texts)), signed, rule=RULE)
+        pairs = grouped_pairs(find_replicas(np.arange(len(own.texts)), signed, Settings()))
         seconds = time.perf_counter() - began
-        _print_pairs(f"{name}, samehand", own, signed, checked_pairs(signed), seconds)
-        _print_pairs(f"{name}, datasketch", own, signed, *datasketch_pairs(own.texts, CHECK))
+        wrong[name] = _print_pairs(f"{name}, samehand", own, signed, pairs, seconds)
+        _print_pairs(f"{name}, signatures and cosine alone", own, signed, checked_pairs(signed), seconds)
+        for threshold in (0.8, 0.5):
+            found, spent = datasketch_pairs(own.texts, threshold)
+            _print_pairs(f"{name}, datasketch {threshold}", own, signed, found, spent)
+    worst = max(share for name, share in wrong.items() if name != "Reuters")  # short notes of numbers; docs/replica.md
+    return [Floor("- pairs in groups with a 5-gram Jaccard below 0.1, worst but Reuters", -worst, -0.02)]
 
 
-def _print_pairs(label: str, own: Benchmark, signed: Signed, pairs: set[tuple[int, int]], seconds: float) -> None:
+def _print_pairs(label: str, own: Benchmark, signed: Signed, pairs: set[tuple[int, int]], seconds: float) -> float:
+    """One row; returns the share of pairs with a 5-gram Jaccard below 0.1."""
     found = np.array(sorted(pairs)).reshape(-1, 2)
+    if len(found) > SAMPLE:
+        found = found[np.random.default_rng(1).choice(len(found), SAMPLE, replace=False)]
     cosines = signed.sets.similarities(found[:, 0].copy(), found[:, 1].copy())
-    shares = "   ".join(f"{(cosines >= limit).mean():10.3f}" for limit in (BENCHMARK, CHECK))
-    print(f"  {label:26} {own.recall_of(pairs):.3f}  {len(pairs):7}   {shares}   {seconds:7.2f}")
+    likeness = np.array([gram_jaccard(own.texts[left], own.texts[right]) for left, right in found.tolist()])
+    shares = [(cosines >= np.float32(BENCHMARK)).mean(), *((likeness >= limit).mean() for limit in (0.5, 0.2))]
+    cells = f"{shares[0]:10.3f}   {shares[1]:11.3f}   {shares[2]:5.3f}   {(likeness < 0.1).mean():5.3f}"
+    print(f"  {label:38} {own.recall_of(pairs):.3f}  {len(pairs):7}   {cells}   {seconds:7.2f}", flush=True)
+    return float((likeness < 0.1).mean())
+
+
+def _print_mail(folders: dict[str, list[bytes]]) -> list[Floor]:
+    """Mail with the shipped lexicon: recall, groups that are far from their medoid, groups of spam and ham together."""
+    texts = [text for names in (SPAM, HAM) for folder in names for text in folders[folder]]
+    spam = sum(len(folders[folder]) for folder in SPAM)
+    settings = Settings(profile="mail")
+    lexicon = Lexicon.load(SHIPPED_LEXICON)
+    own = benchmark("mail", texts, lexicon)
+    signed = sign(lexicon, texts)
+    found = find_replicas(np.arange(len(texts)), signed, settings)
+    groups = found.members
+    ids, group = groups.column("page_id").to_numpy(), groups.column("replica_group_id").to_numpy()
+    names, places = np.unique(group, return_inverse=True)
+    bad, size = np.bincount(places, weights=ids < spam), np.bincount(places)
+    mixed = int(np.count_nonzero((bad > 0) & (bad < size)))
+    kept = sign(lexicon, own.texts)
+    recall = own.recall_of(grouped_pairs(find_replicas(np.arange(len(own.texts)), kept, settings)))
+    far = float((groups.column("cosine").to_numpy() < 0.5).mean())
+    print(f"\n{len(texts)} mails, shipped lexicon: {len(names)} groups of {len(ids)} mails, {mixed} of spam and ham;")
+    print(f"  recall of pairs at cosine {BENCHMARK}: {recall:.3f}; members below cosine 0.5 to their medoid: {far:.4f}")
+    return [
+        Floor("mail: recall in groups of pairs at cosine 0.9", recall, 0.99),
+        Floor("- mail: groups that mix spam and ham", -mixed, 0),
+    ]
 
 
 def _print_speed(texts: list[bytes], lexicon: Lexicon) -> list[Floor]:

@@ -6,7 +6,9 @@ averaged over the queries that have any. Every document is a query. Documents wi
 
 import itertools
 import math
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ from scipy.sparse import coo_matrix, csr_matrix  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
 from samehand.base.buffers import column_buffers
+from samehand.methods.replica.groups import Replicas
 from samehand.methods.replica.lexicon import Lexicon, WordCounts
 from samehand.methods.replica.signatures import Signed, Signer
 
@@ -24,6 +27,8 @@ BENCHMARK, CHECK = 0.9, 0.8
 """The cosine that makes near duplicates by the paper, and the one that samehand asks for."""
 
 CAMPAIGN_COSINE = 0.7
+Pairs = set[tuple[int, int]]
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +134,44 @@ def checked_pairs(signed: Signed) -> set[tuple[int, int]]:
     found = np.array(sorted(pairs)).reshape(-1, 2)
     near = signed.sets.similarities(found[:, 0].copy(), found[:, 1].copy()) >= CHECK
     return {(int(a), int(b)) for a, b in found[near]}
+
+
+def grouped_pairs(found: Replicas) -> Pairs:
+    """Pairs of documents in one group."""
+    groups = defaultdict(list)
+    for row in found.members.select(["page_id", "replica_group_id"]).to_pylist():
+        groups[row["replica_group_id"]].append(row["page_id"])
+    return _inner_pairs(groups.values())
+
+
+def sharing_pairs(found: Replicas) -> Pairs:
+    """Pairs of documents in one group, or told to share text with the same document or with each other."""
+    group = {row["page_id"]: row["replica_group_id"] for row in found.members.to_pylist()}
+    stars = defaultdict(set)
+    for row in found.shares.to_pylist():
+        stars[row["with_page_id"]] |= {row["page_id"], row["with_page_id"]}
+    for centre, star in stars.items():
+        star |= {page for page, own in group.items() if own == group.get(centre)}
+    return grouped_pairs(found) | _inner_pairs(stars.values())
+
+
+def _inner_pairs(groups: Iterable[Iterable[int]]) -> Pairs:
+    return {pair for group in groups for pair in itertools.combinations(sorted(group), 2)}
+
+
+def word_grams(text: bytes, size: int) -> set[tuple[str, ...]]:
+    """The runs of so many words of a text."""
+    words = _WORD.findall(text.decode("utf-8", "replace").lower())
+    return {tuple(words[place : place + size]) for place in range(len(words) - size + 1)}
+
+
+def gram_jaccard(left: bytes, right: bytes) -> float:
+    """Jaccard similarity of the word 5-grams: a measure that decides nothing in samehand."""
+    one, other = word_grams(left, 5), word_grams(right, 5)
+    return len(one & other) / max(1, len(one | other))
+
+
+def gram_containment(left: bytes, right: bytes) -> float:
+    """Share of the word 4-grams of the shorter text that the longer one has."""
+    one, other = word_grams(left, 4), word_grams(right, 4)
+    return len(one & other) / max(1, min(len(one), len(other)))

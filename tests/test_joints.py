@@ -137,7 +137,7 @@ def test_kept_pages_serve_every_method_without_the_inputs(
     shutil.rmtree(tmp_path / "in")
     for method in LATER:
         kept.compute(method, workers=1)
-    rooms = ("style", "replica", "classes", "language", "phrases", "sites", "verdicts")
+    rooms = ("style", "replica", "language", "phrases", "classes", "sites", "verdicts")
     assert tables(kept.path, *rooms) == tables(run.path, *rooms)
     urls = run.pages()["url"]
     assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]

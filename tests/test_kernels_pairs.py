@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from samehand.html import parse_pages
 from samehand.kernels import buckets
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.text import pairs as kernel
@@ -24,10 +25,12 @@ WORDS = st.sampled_from(
 DOCUMENTS = st.one_of(TEXTS, st.lists(WORDS, max_size=60).map(lambda words: " ".join(words).encode()))
 
 
-def pairs_of(blocks: Sequence[bytes], least: int, enough: int) -> tuple[set[int], bool]:
+def pairs_of(
+    blocks: Sequence[bytes], least: int, enough: int, menus: frozenset[int] = frozenset()
+) -> tuple[set[int], bool]:
     """The hashes of neighbouring words in the blocks that count, at least one of four characters; if there is prose."""
     read = [[word for word, _ in runs_of(block)] for block in blocks]
-    long = [words for words in read if len(words) >= least]
+    long = [words for place, words in enumerate(read) if len(words) >= least and place not in menus]
     has_prose = sum(map(len, long)) >= enough
     words = list(itertools.chain(*(long if has_prose else read)))
     found = {
@@ -42,7 +45,7 @@ def sketch_of(pairs: set[int]) -> list[int]:
     """The smallest hash of each slot; an empty slot takes the value of one that is drawn by its own number."""
     slots: dict[int, int] = {}
     for pair in sorted(pairs, reverse=True):
-        slots[pair >> 57] = pair & 0xFFFF
+        slots[pair >> 57] = pair & 0xFF
     sketch = []
     for slot in range(128):
         draw, other = 0, slot
@@ -65,6 +68,29 @@ def test_sketches_equal_the_reference(texts: list[bytes], rule: tuple[int, int],
         assert found[2][place].tolist() == (sketch_of(pairs) if is_sketched else [0] * 128)
 
 
+def test_menus_do_not_count_unless_there_is_nothing_else() -> None:
+    lines = [" ".join(f"word{chr(97 + n)}{chr(97 + line)}" for n in range(20)).encode() for line in range(4)]
+    data, offsets = buffers([b"\n".join(lines)] * 2)
+    ends = np.cumsum([len(line) + 1 for line in lines])[:-1]
+    menus = Blocks(np.tile(ends, 2), np.array([True, False, True, False, False, False]), np.array([0, 3, 6]))
+    found = WordReader().read_documents(data, offsets, menus, (12, 60, 1))
+    assert found[3][0] == len(pairs_of(lines, 12, 60, frozenset({1}))[0]) == 59
+    assert found[3][1] == -len(pairs_of(lines, 0, 0)[0]) == -79
+
+
+def test_a_block_that_is_half_links_is_a_menu() -> None:
+    page = b"<p>some <a href=a>li</a> text</p><p><a href=b>one link</a> two</p><p>end</p>"
+    found = parse_pages(np.frombuffer(page * 2, np.uint8), np.array([0, len(page), 2 * len(page)]))
+    blocks = Blocks.of_pages(found)
+    texts = [bytes(found.text[: found.text_offsets[1]])[:end] for end in blocks.ends[: blocks.offsets[1]]]
+    own = [text[len(before) :].strip() for before, text in itertools.pairwise([b"", *texts])]
+    told = dict(zip(own, blocks.is_text.tolist(), strict=False))
+    assert told[b"some li text"]
+    assert not told[b"one link two"]
+    assert told[b"end"]
+    assert blocks.is_text[: blocks.offsets[1]].tolist() == blocks.is_text[blocks.offsets[1] :].tolist()
+
+
 def test_without_blocks_the_whole_text_counts() -> None:
     words = " ".join(f"word{chr(97 + n)}" for n in range(20))
     text = f"{words}\nshort\n{words[::-1]}".encode()
@@ -75,13 +101,13 @@ def test_without_blocks_the_whole_text_counts() -> None:
     assert lines[3][0] == whole[3][0] - 1  # "short" has a neighbour on both sides there
 
 
-def sketches(draw: np.random.Generator, count: int) -> NDArray[np.uint16]:
-    base = draw.integers(0, 1 << 16, (1, 128))
-    return np.where(draw.random((count, 128)) < 0.5, base, draw.integers(0, 1 << 16, (count, 128))).astype(np.uint16)
+def sketches(draw: np.random.Generator, count: int) -> NDArray[np.uint8]:
+    base = draw.integers(0, 1 << 8, (1, 128))
+    return np.where(draw.random((count, 128)) < 0.5, base, draw.integers(0, 1 << 8, (count, 128))).astype(np.uint8)
 
 
-def reference_jaccard(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> float:
-    share = float(((left & 0xFF) == (right & 0xFF)).mean())
+def reference_jaccard(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> float:
+    share = float((left == right).mean())
     return max(0.0, (share - 1 / 256) / (1 - 1 / 256))
 
 
@@ -89,7 +115,7 @@ def test_estimates_equal_counting() -> None:
     draw = np.random.default_rng(1)
     values, sizes = sketches(draw, 12), draw.integers(20, 900, 12).astype(np.int32)
     sizes[3], sizes[5] = 0, -sizes[5]
-    things = PairSketches.of(values, sizes, 0.2)
+    things = PairSketches(values, sizes, 0.2)
     left, right = np.array(list(itertools.product(range(12), repeat=2)), np.int32).T.copy()
     jaccards, held = things.estimates(left, right)
     closeness = things.similarities(left, right)
@@ -99,18 +125,19 @@ def test_estimates_equal_counting() -> None:
         inside = min(1.0, wanted / (1 + wanted) * (one + other) / min(one, other)) if one and other else 0.0
         assert jaccards[place] == pytest.approx(wanted)
         assert held[place] == pytest.approx(inside)
-        whole = min(wanted, 0.2) if 5 in (a, b) else max(wanted, 0.2 * min(1, 2 * inside))
+        counted = wanted * (2 / 3 if min(one, other) < 64 else 1)
+        whole = min(counted, 0.2) if 5 in (a, b) else max(counted, 0.2 * min(1, 2 * inside))
         assert closeness[place] == pytest.approx(whole)
 
 
 def test_the_nearest_sketch_is_that_of_all() -> None:
     draw = np.random.default_rng(2)
-    known, asked = sketches(draw, 9), sketches(draw, 5)
+    known, asked = np.split(sketches(draw, 14), [9])
     asked[0] = known[4]
     sizes = np.full(9, 50, np.int32)
     sizes[2] = 0
     found = kernel.nearest_sketches(
-        PairSketches.of(asked, sizes[:2].repeat(3)[:5], 0.2).rows, PairSketches.of(known, sizes, 0.2).rows
+        PairSketches(asked, sizes[:2].repeat(3)[:5], 0.2).rows, PairSketches(known, sizes, 0.2).rows
     )
     for place, values in enumerate(asked):
         likeness = [reference_jaccard(values, other) * (row != 2) for row, other in enumerate(known)]
@@ -137,9 +164,9 @@ def test_probes_bring_equal_slots_together() -> None:
 @given(st.lists(st.sets(st.integers(0, 12), max_size=10), min_size=1, max_size=6), st.sampled_from([0.0, 0.6, 0.8]))
 def test_both_channels_are_on_one_scale(sets: list[set[int]], least: float) -> None:
     draw = np.random.default_rng(len(sets))
-    values, sizes = sketches(draw, len(sets)), draw.integers(-1, 3, len(sets)).astype(np.int32)
+    values, sizes = sketches(draw, len(sets)), draw.choice([-90, 0, 20, 63, 64, 200], len(sets)).astype(np.int32)
     starts, words = flat(sets, np.uint32)
-    pairs = PairSketches.of(values, sizes, 0.2).rows
+    pairs = PairSketches(values, sizes, 0.2).rows
     documents = DocumentRows(starts, words, pairs.sketches, pairs.sizes, least, 0.4)
     left, right = np.array(list(itertools.product(range(len(sets)), repeat=2)), np.int32).T.copy()
     found = buckets.similarities_of_pairs(documents, left, right)
@@ -147,4 +174,5 @@ def test_both_channels_are_on_one_scale(sets: list[set[int]], least: float) -> N
         near = float(np.float32(cosine(sets[a], sets[b])))
         scaled = 0.4 + 0.6 * (near - least) / (1 - least) if near >= least else 0.0
         jaccard = reference_jaccard(values[a], values[b]) if sizes[a] > 0 and sizes[b] > 0 else 0.0
+        jaccard *= 2 / 3 if min(sizes[a], sizes[b]) < 64 else 1
         assert found[place] == pytest.approx(max(scaled, jaccard), abs=1e-6)

@@ -84,7 +84,7 @@ def test_groups_are_the_components_of_all_agreeing_pairs(sets: list[set[int]], t
     expected = {frozenset(own) for own in _components(edges, len(sets)) if len(own) > 1}
     assert {frozenset(own) for own in labels(found)} == expected
     touched = {row for edge in edges for row in edge}
-    assert touched <= set(np.flatnonzero(candidates(keys)).tolist())
+    assert touched <= set(np.flatnonzero(candidates(signed)).tolist())
     agreed = agreeing_lexicon(keys, forest.pairs, forest.similarities, threshold)
     for (a, b), number in zip(forest.pairs.tolist(), agreed.tolist(), strict=True):
         assert keys[a][number] == keys[b][number] != 0

@@ -152,10 +152,10 @@ def signature_rows(seed: int, count: int) -> pa.Table:
 def sketch_columns(rng: np.random.Generator, count: int) -> dict[str, Any]:
     """Sketches of neighbouring words: a crowd, a chain, near and equal ones, some that share text, strangers."""
 
-    def strangers(rows: int) -> NDArray[np.uint16]:
-        return rng.integers(0, 1 << 16, (rows, 128)).astype(np.uint16)
+    def strangers(rows: int) -> NDArray[np.uint8]:
+        return rng.integers(0, 1 << 8, (rows, 128)).astype(np.uint8)
 
-    def near(rows: NDArray[np.uint16], share: float) -> NDArray[np.uint16]:
+    def near(rows: NDArray[np.uint8], share: float) -> NDArray[np.uint8]:
         return np.where(rng.random(rows.shape) < share, strangers(len(rows)), rows)
 
     chain = [strangers(1)[0]]
@@ -170,12 +170,12 @@ def sketch_columns(rng: np.random.Generator, count: int) -> dict[str, Any]:
         np.repeat(strangers(10), 3, axis=0),
     ]
     found = np.concatenate(sketches)
-    found = np.concatenate([found, strangers(max(0, count - len(found)))])[:count].astype(np.uint16)
-    pairs = (20 + 50 * (found[:, 0] % 7)).astype(np.int32)
+    found = np.concatenate([found, strangers(max(0, count - len(found)))])[:count].astype(np.uint8)
+    pairs = (20 + 50 * (found[:, 0].astype(np.int32) % 7)).astype(np.int32)
     pairs[::17] = 0
     pairs[::19] *= -1
     found[::17] = 0
-    return {"pairs": pairs, "pair_sketch": pa.array([row.tobytes() for row in found], pa.binary(256))}
+    return {"pairs": pairs, "pair_sketch": pa.array([row.tobytes() for row in found], pa.binary(128))}
 
 
 def page_rows(count: int, seed: int = 0) -> pa.Table:

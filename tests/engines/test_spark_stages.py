@@ -65,7 +65,7 @@ class Case:
         self.signed = Signed.of(folder.read(REPLICA_SIGNATURES))
         sketches, sizes = self.signed.sketches, self.signed.pairs
         if self.name == "pairs":
-            return PairSketches.of(sketches, sizes, self.settings.shared_text), pair_buckets(sketches, sizes)
+            return PairSketches(sketches, sizes, self.settings.shared_text), pair_buckets(sketches, sizes)
         return self.signed.sets, signature_buckets(self.signed)
 
     def rows(self, components: NDArray[np.int64], least: float, **labels: NDArray[np.int64]) -> pa.Table:

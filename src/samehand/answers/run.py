@@ -65,8 +65,8 @@ class Run(RunExports, RunVerdicts, TextGroups):
             families: Families, which are pages of the same software, instead of clusters.
 
         Returns:
-            One row per cluster. The stored clusters have their `class` (mirror, copy, link farm, template) if the run
-            has near replicas too, and `action`, `kind` and `probability` if it has verdicts.
+            One row per cluster. The stored clusters have their `class` (mirror, identical, copy, link farm, template)
+            if the run has near replicas too, and `action`, `kind` and `probability` if it has verdicts.
 
         Example:
             >>> run.clusters()["cluster_number"][:3]

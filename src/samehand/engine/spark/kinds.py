@@ -18,7 +18,7 @@ from samehand.grouping.comparable import Searchable, shuffle_keys
 from samehand.grouping.forest import CheckRule
 from samehand.grouping.sketches import NARROWEST, Sketches
 from samehand.kernels.noise import EMPTY
-from samehand.kernels.text.pairs import WORDS
+from samehand.kernels.text.pairs import SLOTS
 from samehand.methods.replica import groups, summary
 from samehand.methods.replica.pairs import PairSketches, pair_buckets, pair_rule, sketch_identity
 from samehand.methods.replica.signatures import Signed, WordSets
@@ -33,7 +33,7 @@ PAGES = "page_id long, identity long, draw long, comparable boolean, filled shor
 PAIRS = "pairs"
 _SKETCHED_ROWS = 1 << 12
 
-_Word = TypeVar("_Word", np.uint32, np.uint64)
+_Word = TypeVar("_Word", np.uint8, np.uint32, np.uint64)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,11 +113,10 @@ def _compared_replica(rows: pa.RecordBatch, _: Settings) -> WordSets:
 
 
 def _read_pairs(folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Documents: the words are narrow sketches of neighbouring words and their sizes, the buckets those of probes."""
+    """Documents: the words are sketches of neighbouring words and their sizes, the buckets those of probes."""
     for batch in folder.iterate_part(REPLICA_SIGNATURES, number, summary.KEY_COLUMNS, _SKETCHED_ROWS):
         sketches, sizes = summary.stored_sketches(pa.Table.from_batches([batch]))
-        narrow = PairSketches.of(sketches, sizes, settings.shared_text).words
-        words = np.column_stack([narrow, sizes.astype(np.uint64)]).view(np.uint8)
+        words = np.column_stack([sketches, sizes.astype("<i4")[:, np.newaxis].view(np.uint8)])
         buckets = np.column_stack(list(pair_buckets(sketches, sizes).columns))
         yield _page_batch(
             batch.column("page_id"),
@@ -145,9 +144,10 @@ class _DrawnPairs(PairSketches):
 
 def compared_pairs(rows: pa.RecordBatch, settings: Settings, column: str = "words") -> PairSketches:
     """Sketches of neighbouring words, from rows that hold them in this column."""
-    words = _words(rows, np.uint64, column)[0].reshape(-1, WORDS + 1)
+    words = _words(rows, np.uint8, column)[0].reshape(-1, SLOTS + 4)
+    sizes = words[:, SLOTS:].copy().view("<i4").astype(np.int32).ravel()
     draws = rows.column("draw").to_numpy().astype(np.uint64)
-    return _DrawnPairs(words[:, :-1].copy(), words[:, -1].astype(np.int32), settings.shared_text, draws)
+    return _DrawnPairs(words[:, :SLOTS].copy(), sizes, settings.shared_text, draws)
 
 
 def compared_documents(rows: pa.RecordBatch, settings: Settings) -> groups.Documents:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.buckets import similarity_of
-from samehand.kernels.text.pairs import PairRows, jaccard
+from samehand.kernels.text.pairs import PairRows, jaccard, weighed
 from samehand.kernels.text.wordsets import SetRows, row_cosine
 
 
 class DocumentRows(NamedTuple):
-    """Sets of words and narrow sketches of the same documents, and the cosine and Jaccard that make near replicas."""
+    """Sets of words and sketches of the same documents, and the cosine and Jaccard that make near replicas."""
 
     starts: NDArray[np.int64]
     words: NDArray[np.uint32]
@@ -36,12 +36,14 @@ def on_one_scale(cosine: float, least: float, jaccard_least: float) -> float:
 @similarity_of(DocumentRows)
 @nb.njit(cache=True, nogil=True)
 def document_closeness(rows: DocumentRows, left: int, right: int) -> np.float32:
-    """The Jaccard similarity of the sketches, or the cosine on its scale where that says more.
+    """The weighed Jaccard similarity of the sketches, or the cosine on its scale where that says more.
 
     Sketches of pages without enough prose say nothing here.
     """
     one, other = np.uint64(left), np.uint64(right)
     pairs = PairRows(rows.sketches, rows.sizes, 0.0)
-    found = jaccard(pairs, one, pairs, other) if rows.sizes[one] > 0 and rows.sizes[other] > 0 else 0.0
+    found = weighed(jaccard(pairs, one, pairs, other), rows.sizes[one], rows.sizes[other])
+    if rows.sizes[one] < 0 or rows.sizes[other] < 0:
+        found = 0.0
     cosine = np.float64(row_cosine(SetRows(rows.starts, rows.words), left, right))
     return np.float32(max(found, on_one_scale(cosine, rows.cosine, rows.jaccard)))

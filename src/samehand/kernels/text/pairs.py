@@ -1,7 +1,7 @@
 """Sketches of neighbouring words: which pairs of words stand side by side in a document.
 
 A pair is hashed to 64 bits. Its upper 7 bits choose one of 128 slots, and the smallest hash of each slot wins
-(one-permutation hashing). 16 bits of it are kept. An empty slot takes the value of another one, drawn by its own number
+(one-permutation hashing). 8 bits of it are kept. An empty slot takes the value of another one, drawn by its own number
 (Shrivastava's densification). The share of equal slots estimates the Jaccard similarity of two sets of pairs.
 `tests/test_kernels_pairs.py` holds each function equal to a readable reference.
 """
@@ -21,8 +21,12 @@ from samehand.kernels.text.words import IS_LONG, copy_distinct, gather_words, ke
 
 SLOTS = 128
 WORDS = SLOTS // 8
-"""64-bit words of a narrow sketch, which keeps 8 bits of each slot: enough to compare two documents with."""
+"""64-bit words of a sketch: 8 slots each."""
 
+SHORT = 64
+"""A text of fewer different pairs is short."""
+
+_SHORT_COUNTS = 2 / 3
 _SLOT_SHIFT = np.uint64(57)
 _LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _CHANCE = 1 / 256
@@ -30,7 +34,7 @@ _EMPTY = np.uint32(EMPTY)
 
 
 class PairRows(NamedTuple):
-    """Narrow sketches end to end, and the number of different pairs of each document, 0 if it has no sketch.
+    """Sketches end to end, and the number of different pairs of each document, 0 if it has no sketch.
 
     The number is negative for a page without enough prose, whose whole text is sketched: menus and footers are most of
     it, so it may share text with other pages, and is never a near replica by that. `shared` is the Jaccard similarity
@@ -47,17 +51,18 @@ def read_documents(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     blocks: NDArray[np.int64],
+    is_text: NDArray[np.bool_],
     block_offsets: NDArray[np.int64],
     characters: NDArray[np.uint32],
     key: NDArray[np.uint64],
     rule: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int32]]:
     """The set of words (starts, words), the sketch of pairs and the number of pairs of each document, in one reading.
 
-    `blocks` are the ends of the blocks of text of each document, from block_offsets[i] to block_offsets[i+1]. `rule` is
-    that of `gather_words`, then the fewest words of a block whose pairs count, the fewest words of such blocks (all
-    blocks of a document that has fewer count, and its number of pairs is negative), and the fewest different pairs that
-    make a sketch.
+    `blocks` are the ends of the blocks of each document, from block_offsets[i] to block_offsets[i+1]; those that are no
+    menus are `is_text`. `rule` is that of `gather_words`, then the fewest words of a block of text whose pairs count,
+    the fewest words of such blocks (all blocks of a document that has fewer count, and its number of pairs is
+    negative), and the fewest different pairs that make a sketch.
     """
     documents = offsets.size - 1
     room = most_runs(offsets)
@@ -65,14 +70,15 @@ def read_documents(
     pairs = np.empty(room, np.uint64)
     words = np.empty((offsets[documents] - offsets[0]) // (rule[0] + 1) + documents, np.uint64)
     starts = np.zeros(documents + 1, np.int64)
-    sketches = np.zeros((documents, SLOTS), np.uint16)
+    sketches = np.zeros((documents, SLOTS), np.uint8)
     sizes = np.zeros(documents, np.int32)
     for document in range(documents):
         text = data[offsets[document] : offsets[document + 1]]
         count = gather_words(text, characters, key, rule, row, facts)
-        own = blocks[block_offsets[document] : block_offsets[document + 1]]
-        has_prose = _words_in_blocks(facts, count, own, rule[2]) >= rule[3]
-        found = pairs[: _gather_pairs(row[:count], facts, own, rule[2] if has_prose else 0, pairs)]
+        first, last = block_offsets[document], block_offsets[document + 1]
+        own, counts = blocks[first:last], is_text[first:last]
+        has_prose = _words_in_blocks(facts, count, own, counts, rule[2]) >= rule[3]
+        found = pairs[: _gather_pairs(row[:count], facts, own, counts, rule[2] if has_prose else 0, pairs)]
         sort_hashes(found, spare)
         size = copy_distinct(found, found)
         if size >= rule[4]:
@@ -83,25 +89,35 @@ def read_documents(
 
 
 @nb.njit(cache=True, nogil=True)
-def _words_in_blocks(facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], least: int) -> int:
-    """Runs of characters in the blocks that have at least so many."""
+def _words_in_blocks(
+    facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], is_text: NDArray[np.bool_], least: int
+) -> int:
+    """Runs of characters in the blocks of text that have at least so many."""
     found = first = 0
     for block in range(blocks.size + 1):
         last = _end_of_block(facts, int(runs), blocks, block, first)
-        found += last - first if last - first >= least else 0
+        found += last - first if last - first >= least and (block == blocks.size or is_text[block]) else 0
         first = last
     return found
 
 
 @nb.njit(cache=True, nogil=True)
 def _gather_pairs(
-    row: NDArray[np.uint64], facts: NDArray[np.int32], blocks: NDArray[np.int64], least: int, pairs: NDArray[np.uint64]
+    row: NDArray[np.uint64],
+    facts: NDArray[np.int32],
+    blocks: NDArray[np.int64],
+    is_text: NDArray[np.bool_],
+    least: int,
+    pairs: NDArray[np.uint64],
 ) -> int:
-    """Writes the hashes of neighbours of which one is long, in blocks of enough words; returns their number."""
+    """Writes the hashes of neighbours of which one is long, in blocks of enough words; returns their number.
+
+    If no number of words is asked for, all blocks count.
+    """
     count, before, first = 0, -1, 0
     for block in range(blocks.size + 1):
         last = _end_of_block(facts, row.size, blocks, block, first)
-        if last - first >= least:
+        if least == 0 or (last - first >= least and (block == blocks.size or is_text[block])):
             for run in range(first, last):
                 if before >= 0 and (facts[before, 2] | facts[run, 2]) & IS_LONG:
                     pairs[count] = max(mix((row[before] * GOLDEN) ^ row[run]), np.uint64(1))
@@ -122,14 +138,14 @@ def _end_of_block(facts: NDArray[np.int32], runs: int, blocks: NDArray[np.int64]
 
 
 @nb.njit(cache=True, nogil=True)
-def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint16]) -> None:
+def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint8]) -> None:
     """Fills a sketch from sorted hashes: the first hash with the upper bits of a slot is its smallest."""
     filled = np.zeros(SLOTS, np.bool_)
     for value in pairs:
         slot = value >> _SLOT_SHIFT
         if not filled[slot]:
             filled[slot] = True
-            sketch[slot] = np.uint16(value & np.uint64(0xFFFF))
+            sketch[slot] = np.uint8(value & np.uint64(0xFF))
     for slot in range(SLOTS):
         other, draw = np.uint64(slot), np.uint64(0)
         while not filled[other]:
@@ -139,19 +155,19 @@ def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint16]) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
-def bucket_column(
-    sketches: NDArray[np.uint16], sizes: NDArray[np.int32], subset: NDArray[np.int64]
+def bucket_columns(
+    sketches: NDArray[np.uint8], sizes: NDArray[np.int32], subsets: NDArray[np.int64]
 ) -> NDArray[np.uint32]:
-    """The bucket of each document in the probe of these slots; EMPTY where it has no sketch."""
-    column = np.empty(sizes.size, np.uint32)
+    """The bucket of each document in the probe of each subset of slots (rows); EMPTY where it has no sketch."""
+    columns = np.empty((subsets.shape[0], sizes.size), np.uint32)
     for document in range(sizes.size):
-        key = np.uint64(0)
-        for slot in subset:
-            key = mix((key << np.uint64(16)) ^ np.uint64(sketches[document, slot]))
-        column[document] = (
-            _EMPTY if sizes[document] == 0 else np.uint32(min(key >> np.uint64(32), np.uint64(EMPTY - 1)))
-        )
-    return column
+        for probe in range(subsets.shape[0]):
+            key = np.uint64(0)
+            for slot in subsets[probe]:
+                key = (key << np.uint64(8)) | np.uint64(sketches[document, slot])
+            bucket = min(mix(key) >> np.uint64(32), np.uint64(EMPTY - 1))
+            columns[probe, document] = _EMPTY if sizes[document] == 0 else np.uint32(bucket)
+    return columns
 
 
 @nb.njit(cache=True, nogil=True)
@@ -176,16 +192,23 @@ def containment(found: float, left: np.int32, right: np.int32) -> float:
     return min(1.0, found / (1.0 + found) * total / smaller) if smaller > 0 else 0.0
 
 
+@nb.njit(cache=True, nogil=True)
+def weighed(found: float, left: np.int32, right: np.int32) -> float:
+    """The Jaccard similarity, of which two thirds count if one of the texts is short: a footer may be half of it."""
+    return found * _SHORT_COUNTS if min(abs(left), abs(right)) < SHORT else found
+
+
 @similarity_of(PairRows)
 @nb.njit(cache=True, nogil=True)
 def closeness(rows: PairRows, left: int, right: int) -> np.float32:
-    """Estimated Jaccard similarity; at least `shared` where half of the smaller text is in the larger one.
+    """Estimated Jaccard similarity, weighed; at least `shared` where half of the smaller text is in the larger one.
 
     At most `shared` where a page without enough prose is compared.
     """
     one, other = np.uint64(left), np.uint64(right)
     found = jaccard(rows, one, rows, other)
     held = rows.shared * min(1.0, 2.0 * containment(found, rows.sizes[one], rows.sizes[other]))
+    found = weighed(found, rows.sizes[one], rows.sizes[other])
     return np.float32(max(found, held) if rows.sizes[one] > 0 and rows.sizes[other] > 0 else min(found, rows.shared))
 
 

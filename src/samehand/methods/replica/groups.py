@@ -101,12 +101,15 @@ class Replicas:
     counts: CheckCounts
 
 
-def candidates(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def candidates(signed: Signed) -> NDArray[np.bool_]:
     """Which rows share a key with another row. Only their sets of words are compared."""
-    found = np.zeros(len(keys), np.bool_)
-    for column in keys.T:
-        _, places, sizes = np.unique(column, return_inverse=True, return_counts=True)
-        found |= (sizes[places] > 1) & (column != 0)
+    found = np.zeros(len(signed.digests), np.bool_)
+    for column in (*signed.signatures.T, signed.digests):
+        order = np.argsort(column)
+        same = column[order[1:]] == column[order[:-1]]
+        same &= column[order[1:]] != 0
+        found[order[1:][same]] = True
+        found[order[:-1][same]] = True
     return found
 
 
@@ -133,9 +136,9 @@ def find_replicas(
     `sets_of` gives the sets of words of some rows, and empty ones of the others. Without it `signed` has them all.
     """
     sets_of = sets_of or (lambda _: signed.sets)
-    pairs = PairSketches.of(signed.sketches, signed.pairs, settings.shared_text)
+    pairs = PairSketches(signed.sketches, signed.pairs, settings.shared_text)
     by_words, counts = find_forest(
-        sets_of(candidates(signed.keys())), signature_buckets(signed), rule=check_rule(settings), threads=threads
+        sets_of(candidates(signed)), signature_buckets(signed), rule=check_rule(settings), threads=threads
     )
     by_pairs, pair_counts = find_forest(
         pairs, pair_buckets(signed.sketches, signed.pairs), rule=pair_rule(settings), threads=threads
@@ -192,8 +195,13 @@ class _SignatureColumns:
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         for column in self.signatures.T:
-            _, numbers = np.unique(column, return_inverse=True)
-            yield np.where(column == 0, np.uint32(EMPTY), numbers.astype(np.uint32))
+            order = np.argsort(column, kind="stable")
+            is_new = np.ones(len(order), np.bool_)
+            is_new[1:] = column[order[1:]] != column[order[:-1]]
+            numbers = np.empty(len(order), np.uint32)
+            numbers[order] = np.cumsum(is_new, dtype=np.uint32) - np.uint32(1)
+            numbers[column == 0] = EMPTY
+            yield numbers
 
 
 def agreeing_lexicon(

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.settings import PUBLIC_KEY
+from samehand.html import Markup
 from samehand.kernels.text import pairs
 from samehand.kernels.text import words as kernel
 from samehand.methods.replica.folding import characters
@@ -50,22 +51,35 @@ _SCHEMA = pa.schema([("word", pa.string()), ("hash", pa.uint64()), ("documents",
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Blocks:
-    """The ends of the blocks in texts, from the start of each: text i has ends[offsets[i]:offsets[i+1]]."""
+    """The ends of the blocks in texts, from the start of each, and which are text and no menus.
+
+    Text i has ends[offsets[i]:offsets[i+1]].
+    """
 
     ends: NDArray[np.int64]
+    is_text: NDArray[np.bool_]
     offsets: NDArray[np.int64]
 
     @classmethod
     def none(cls, texts: int) -> Self:
         """Each text is one block."""
-        return cls(np.zeros(0, np.int64), np.zeros(texts + 1, np.int64))
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(texts + 1, np.int64))
 
     @classmethod
     def lines(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Self:
-        """Each line is a block."""
+        """Each line is a block of text."""
         ends = np.flatnonzero(data[: offsets[-1]] == ord("\n"))
         bounds = np.searchsorted(ends, offsets)
-        return cls(ends - np.repeat(offsets[:-1], np.diff(bounds)), bounds)
+        return cls(ends - np.repeat(offsets[:-1], np.diff(bounds)), np.ones(ends.size, np.bool_), bounds)
+
+    @classmethod
+    def of_pages(cls, found: Markup) -> Self:
+        """The blocks of pages. A block that is half links is a menu."""
+        is_first = np.zeros(found.block_ends.size, np.bool_)
+        is_first[found.block_offsets[:-1][np.diff(found.block_offsets) > 0]] = True
+        sizes = np.diff(found.block_ends, prepend=0)
+        sizes[is_first] = found.block_ends[is_first]
+        return cls(found.block_ends, 2 * found.block_links < sizes, found.block_offsets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,13 +104,15 @@ class WordReader:
 
     def read_documents(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: Blocks, sketched: tuple[int, int, int]
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint8], NDArray[np.int32]]:
         """Words as `word_sets` gives them, and the sketch and number of each document's pairs of neighbouring words.
 
         `sketched` are the fewest words of a block that counts, of all such blocks, and the fewest pairs of a sketch.
         """
         rule = np.concatenate([self._rule(), np.array(sketched)])
-        return pairs.read_documents(data, offsets, blocks.ends, blocks.offsets, characters(), self._numbers(), rule)
+        return pairs.read_documents(
+            data, offsets, blocks.ends, blocks.is_text, blocks.offsets, characters(), self._numbers(), rule
+        )
 
     def texts_of(
         self, wanted: NDArray[np.uint64], data: NDArray[np.uint8], offsets: NDArray[np.int64]

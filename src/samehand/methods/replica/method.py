@@ -118,7 +118,7 @@ class _ReplicaStage:
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A row for each page."""
         texts = pa.record_batch([pages.page_ids, as_binary(*pages.texts)], names=["page_id", "text"])
-        blocks = Blocks(pages.markup.block_ends, pages.markup.block_offsets) if pages.markup else None
+        blocks = Blocks.of_pages(pages.markup) if pages.markup else None
         signed = replica_batch(texts, self._signer, blocks)
         flags = pages.markup.flags if pages.markup else np.zeros(len(pages), np.uint8)
         return pa.record_batch([*signed.columns, _link_hosts(pages), pa.array(flags)], schema=self._schema)

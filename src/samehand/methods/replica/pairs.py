@@ -22,22 +22,20 @@ PROBES, PROBE_SLOTS = 256, 3
 """Of two documents that share a fifth of their pairs, 256 probes of 3 slots bring 87 % together; of two that share two
 fifths, all but one in ten million. Larger buckets of two slots cost more than more probes."""
 
+_AT_ONCE = 8
+"""So many probes are made in one pass over the sketches: 4 bytes each for a document."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PairSketches:
-    """Narrow sketches in page_id order, and the number of different pairs of each document, 0 for no sketch.
+    """Sketches in page_id order, and the number of different pairs of each document, 0 for no sketch.
 
     It is negative for a page without enough prose, see `kernel.PairRows`.
     """
 
-    words: NDArray[np.uint64]
+    sketches: NDArray[np.uint8]
     sizes: NDArray[np.int32]
     shared: float
-
-    @classmethod
-    def of(cls, sketches: NDArray[np.uint16], sizes: NDArray[np.int32], shared: float) -> "PairSketches":
-        """From sketches with 16 bits in each slot."""
-        return cls(sketches.astype(np.uint8).view(np.uint64), sizes, shared)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -45,7 +43,7 @@ class PairSketches:
     @property
     def rows(self) -> kernel.PairRows:
         """What the kernels compare."""
-        return kernel.PairRows(self.words.ravel(), self.sizes, self.shared)
+        return kernel.PairRows(self.sketches.reshape(-1).view(np.uint64), self.sizes, self.shared)
 
     @property
     def comparable(self) -> NDArray[np.bool_]:
@@ -64,7 +62,8 @@ class PairSketches:
 
     def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether the sketches are equal."""
-        return np.asarray((self.words[left] == self.words[right]).all(axis=1) & (self.sizes[left] == self.sizes[right]))
+        same = (self.sketches[left] == self.sketches[right]).all(axis=1)
+        return np.asarray(same & (self.sizes[left] == self.sizes[right]))
 
     def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
         """Medoids by the estimated similarity."""
@@ -80,17 +79,18 @@ class PairSketches:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProbeColumns:
-    """The bucket of each document in each probe, made one probe at a time."""
+    """The bucket of each document in each probe, made a few probes at a time."""
 
-    sketches: NDArray[np.uint16]
+    sketches: NDArray[np.uint8]
     sizes: NDArray[np.int32]
 
     def __len__(self) -> int:
         return PROBES
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
-        for subset in probe_slots():
-            yield kernel.bucket_column(self.sketches, self.sizes, subset)
+        subsets = probe_slots()
+        for first in range(0, PROBES, _AT_ONCE):
+            yield from kernel.bucket_columns(self.sketches, self.sizes, subsets[first : first + _AT_ONCE])
 
 
 def probe_slots() -> NDArray[np.int64]:
@@ -98,12 +98,12 @@ def probe_slots() -> NDArray[np.int64]:
     return plan_probes(kernel.SLOTS, 0.2, miss=0.5, probes=PROBES, probe_dimensions=PROBE_SLOTS).subsets
 
 
-def pair_buckets(sketches: NDArray[np.uint16], sizes: NDArray[np.int32]) -> Buckets:
+def pair_buckets(sketches: NDArray[np.uint8], sizes: NDArray[np.int32]) -> Buckets:
     """Documents meet where a probe agrees; those with equal sketches are the same."""
     return Buckets(ProbeColumns(sketches, sizes), sketch_identity(sketches, sizes))
 
 
-def sketch_identity(sketches: NDArray[np.uint16], sizes: NDArray[np.int32]) -> NDArray[np.uint64]:
+def sketch_identity(sketches: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.uint64]:
     """A hash of each sketch; 0 for none."""
     parts = np.ascontiguousarray(sketches).view(np.uint64)
     mixed = np.zeros(len(sizes), np.uint64)

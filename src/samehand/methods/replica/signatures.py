@@ -101,7 +101,7 @@ class Signed:
     signatures: NDArray[np.uint64]
     digests: NDArray[np.uint64]
     sets: WordSets
-    sketches: NDArray[np.uint16]
+    sketches: NDArray[np.uint8]
     pairs: NDArray[np.int32]
     overlaps: NDArray[np.int64]
     added: NDArray[np.int64]
@@ -112,10 +112,10 @@ class Signed:
         lists = _whole(stored.column("word_set"))
         bounds = lists.offsets.to_numpy()
         return cls(
-            _fixed_rows(stored.column("signatures"), np.dtype("<u8")).astype(np.uint64),
+            _fixed_rows(stored.column("signatures"), np.dtype("<u8")).astype(np.uint64, copy=False),
             stored.column("words_digest").to_numpy(),
             WordSets(bounds - bounds[0], lists.flatten().to_numpy()),
-            _fixed_rows(stored.column("pair_sketch"), np.dtype("<u2")).astype(np.uint16),
+            _fixed_rows(stored.column("pair_sketch"), np.dtype(np.uint8)),
             stored.column("pairs").to_numpy(),
             stored.column("overlap").to_numpy(),
             stored.column("overlap_secondary").to_numpy(),
@@ -213,7 +213,7 @@ def replica_schema(lexicons: int) -> pa.Schema:
             pa.field("words_digest", pa.uint64(), nullable=False),
             pa.field("signatures", pa.binary(8 * (lexicons + 1)), nullable=False),
             pa.field("pairs", pa.int32(), nullable=False),
-            pa.field("pair_sketch", pa.binary(2 * SLOTS), nullable=False),
+            pa.field("pair_sketch", pa.binary(SLOTS), nullable=False),
             pa.field("word_set", pa.large_list(pa.field("item", pa.uint32(), nullable=False)), nullable=False),
         ]
     )
@@ -232,7 +232,7 @@ def replica_batch(texts: pa.RecordBatch, signer: Signer, blocks: Blocks | None =
         pa.array(signed.digests),
         _fixed_column(np.ascontiguousarray(signed.signatures, "<u8")),
         pa.array(signed.pairs),
-        _fixed_column(np.ascontiguousarray(signed.sketches, "<u2")),
+        _fixed_column(signed.sketches),
         pa.LargeListArray.from_arrays(
             signed.sets.starts, pa.array(signed.sets.words), type=schema.field("word_set").type
         ),
@@ -281,7 +281,7 @@ class Prototypes:
         self._ids = stored.column("page_id").to_numpy()
         signed = Signed.of(stored)
         self._sets = signed.sets
-        self._pairs = PairSketches.of(signed.sketches, signed.pairs, 0.0)
+        self._pairs = PairSketches(signed.sketches, signed.pairs, 0.0)
         keys = signed.keys()
         _, firsts = np.unique(signed.digests, return_index=True)
         rows = np.repeat(np.sort(firsts), keys.shape[1])  # of equal prototypes the first stands for all
@@ -302,7 +302,7 @@ class Prototypes:
         rows, columns, cosines = wordsets.match_prototypes(
             signed.keys(), signed.sets.rows, self._keys, self._rows, self._sets.rows
         )
-        asked = PairSketches.of(signed.sketches, signed.pairs, 0.0)
+        asked = PairSketches(signed.sketches, signed.pairs, 0.0)
         nearest, jaccards = nearest_sketches(asked.rows, self._pairs.rows)
         by_words = (rows >= 0) & (cosines >= self._min_cosine)
         none = ~by_words & ((nearest < 0) | (jaccards < self._min_jaccard))

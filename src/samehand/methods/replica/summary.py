@@ -56,7 +56,7 @@ def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> di
     }
 
 
-def stored_sketches(rows: pa.Table) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
+def stored_sketches(rows: pa.Table) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Sketches of neighbouring words and the numbers of pairs, from rows of replica/signatures."""
     nothing = pa.LargeListArray.from_arrays(np.zeros(rows.num_rows + 1, np.int64), pa.array([], pa.uint32()))
     signed = Signed.of(rows.append_column("word_set", nothing))

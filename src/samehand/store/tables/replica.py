@@ -42,7 +42,7 @@ REPLICA_SIGNATURES = Table(
             "Different pairs of neighbouring words; 0 for too few to compare; negative for a page without much prose: "
             "its whole text counts.",
         ),
-        Column("pair_sketch", pa.binary(256), "Sketch of these pairs: 128 little-endian 16-bit values."),
+        Column("pair_sketch", pa.binary(128), "Sketch of these pairs: 128 values of a byte."),
         Column("word_set", large_list_of(pa.uint32()), "Hashes of the words, sorted."),
         Column("link_hosts", large_list_of(HASH), "Hashes of the hosts that the page links to, sorted."),
         MARKUP_FLAGS,
