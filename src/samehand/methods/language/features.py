@@ -16,6 +16,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.ngrams import scores
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import features as kernel
@@ -204,29 +205,23 @@ def ngram_columns(
     model: Model, ids: NDArray[np.int32], sentences: NDArray[np.int64], texts: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
     """The measures of order. What a model of a low order or without counts cannot measure is 0."""
-    places = ngram_bounds(sentences, 1)[texts]
-    predicted = np.maximum(1, np.diff(places))
-    logs = {n: model.log_probabilities(ids, sentences, min(n, model.order)) for n in (1, 3, 4)}
-    lengths = model.matched_lengths(ids, sentences, min(4, model.order))
-    known = [np.maximum(1, sums(lengths >= n, places)) for n in (1, 2, 3, 4)]
-    zeros = np.zeros(predicted.size)
+    found = model.text_sums(ids, sentences, texts)
+    predicted = np.maximum(1, np.diff(ngram_bounds(sentences, 1)[texts]))
+    known = np.maximum(1, found[:, scores.MATCHED : scores.MATCHED + 4])
     columns = {
-        "word_rarity": -sums(logs[1], places) / predicted,
-        "gain_3": sums(logs[3] - logs[1], places) / predicted,
-        "gain_4": sums(logs[4] - logs[3], places) / predicted,
-        "log_p_3": sums(logs[3], places) / predicted,
-        "log_p_4": sums(logs[4], places) / predicted,
-        "hard_words": sums(logs[3] - logs[1] < -1, places) / predicted,
-        **{f"known_{n}": known[n - 1] / known[n - 2] if n <= model.order else zeros for n in (2, 3, 4)},
+        "word_rarity": -found[:, scores.LOG_1] / predicted,
+        "gain_3": found[:, scores.GAIN_3] / predicted,
+        "gain_4": found[:, scores.GAIN_4] / predicted,
+        "log_p_3": found[:, scores.LOG_3] / predicted,
+        "log_p_4": found[:, scores.LOG_4] / predicted,
+        "hard_words": found[:, scores.HARD] / predicted,
+        **{f"known_{n}": known[:, n - 1] / known[:, n - 2] * (n <= model.order) for n in (2, 3, 4)},
     }
     for order in (3, 4):
-        columns[f"relative_entropy_{order}"] = columns[f"known_histories_{order}"] = zeros
-        if model.has_counts and order <= model.order:
-            penalties, is_known = model.relative_entropy(ids, sentences, order)
-            grams = ngram_bounds(sentences, order)[texts]
-            histories = sums(is_known, grams)
-            columns[f"relative_entropy_{order}"] = sums(penalties, grams) / np.maximum(1, histories)
-            columns[f"known_histories_{order}"] = histories / np.maximum(1, np.diff(grams))
+        histories = found[:, scores.KNOWN + order - 3]
+        grams = np.maximum(1, np.diff(ngram_bounds(sentences, order)[texts]))
+        columns[f"relative_entropy_{order}"] = found[:, scores.PENALTY + order - 3] / np.maximum(1, histories)
+        columns[f"known_histories_{order}"] = histories / grams
     return columns
 
 
