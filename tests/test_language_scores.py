@@ -18,7 +18,7 @@ from samehand.base.errors import RunError
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
 from samehand.methods.language.method import _shortened
-from samehand.methods.language.scores import sums_by_cluster, sums_by_host, worst_first
+from samehand.methods.language.scores import LEAST_JUDGED, natural_bar, sums_by_cluster, sums_by_host, worst_first
 from samehand.store.tables import LANGUAGE_PAGES, STYLE_MEMBERS
 
 Command = Callable[..., "tuple[int, str, str]"]
@@ -168,6 +168,23 @@ def test_settings_of_the_run_decide(model: Path, tmp_path: Path) -> None:
     ):
         run = samehand.scan(crawl, tmp_path / name, settings=settings, workers=1, signals=SIGNALS)
         assert set(run.folder.read(LANGUAGE_PAGES).column("verdict").to_pylist()) == wanted
+
+
+def test_a_collection_can_set_the_bar(run: samehand.Run, tmp_path: Path, samehand_command: Command) -> None:
+    """At most one in a hundred of the pages that the bar is set on is called fake by it."""
+    folder = copy_of(run, tmp_path / "run").folder.path
+    judged = run.folder.read(LANGUAGE_PAGES).column("fake_probability").drop_null()
+    if len(judged) < LEAST_JUDGED:
+        assert samehand_command("fake", folder, "--calibrate-on", folder).code != 0
+        pytest.skip("the demo has too few judged pages")
+    bar = natural_bar(run.folder)
+    assert np.mean(np.array(judged.to_pylist()) >= bar) <= 0.01
+    ended = samehand_command("fake", folder, "--calibrate-on", folder, "--format", "jsonl")
+    assert f"{bar:.3f}" in ended.err
+    rows = [json.loads(line) for line in ended.out.splitlines()]
+    assert all(
+        (row["verdict"] == "fake") == (row["fake_probability"] >= bar) for row in rows if row["fake_probability"]
+    )
 
 
 def test_parts_of_other_pages_are_refused(run: samehand.Run, tmp_path: Path) -> None:

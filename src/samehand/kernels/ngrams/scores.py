@@ -153,7 +153,7 @@ def _log_probability(nodes: NDArray[np.int64], column: np.uint64, order: np.uint
     length = order
     while length > _ONE and nodes[(length - _ONE) * _WIDTH + column] < 0:
         length -= _ONE
-    score = scored.logs[nodes[(length - _ONE) * _WIDTH + column]]
+    score: np.float32 = scored.logs[nodes[(length - _ONE) * _WIDTH + column]]
     for row in range(length - _ONE, order - _ONE):
         history = nodes[row * _WIDTH + column - _ONE]
         if history < 0 or history >= scored.inner:
@@ -234,10 +234,10 @@ def _add_block(
             since[0], since[1] = 0, _FAR
             continue
         since[0] += 1
-        _add_word(nodes, column, np.uint64(order), scored, row)
+        _add_word(nodes, np.uint64(column), np.uint64(order), scored, row)
         for length in range(3, order + 1 if scored.tokens else 0):
             if since[0] >= length - 1 and since[1] >= length:
-                _add_penalty(nodes, column, np.uint64(length), word != UNKNOWN, scored, row)
+                _add_penalty(nodes, np.uint64(column), np.uint64(length), word != UNKNOWN, scored, row)
         since[1] = 1 if word == UNKNOWN else since[1] + 1
 
 

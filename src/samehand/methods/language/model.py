@@ -123,8 +123,15 @@ class Model:
         Log probabilities, matched lengths and relative entropies of orders up to 4, by one walk through the trie.
         """
         ids, sentences = check_sentences(ids, sentences)
-        arrays = (self.logs, self.backoffs, self.trie.first, self.node_counts, self.peaks)
-        worth = kernel.Scored(*map(read_only, arrays), self.trie.inner, float(self.tokens if self.has_counts else 0))
+        worth = kernel.Scored(
+            logs=read_only(self.logs),
+            backoffs=read_only(self.backoffs),
+            first=read_only(self.trie.first),
+            counts=read_only(self.node_counts),
+            peaks=read_only(self.peaks),
+            inner=self.trie.inner,
+            tokens=float(self.tokens if self.has_counts else 0),
+        )
         found: NDArray[np.float64] = kernel.text_sums(
             ids, sentences, read_only(texts), min(4, self.order), self._index, worth
         )
