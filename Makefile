@@ -8,7 +8,7 @@ TEST_STAMP := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DATA ?= ../shared/data
 
-.PHONY: demo test check docs evaluate bench lock clean
+.PHONY: demo test check docs evaluate bench fuzz faults lock clean
 
 # The demo crawl is copied out of the package, scanned, and its clusters are printed.
 demo: $(STAMP)
@@ -33,7 +33,7 @@ evaluate: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m evaluation.style --data $(DATA)
 	$(BIN)/python -m evaluation.replica --data $(DATA)
-	$(BIN)/python -m evaluation.structure --data $(DATA)
+	$(BIN)/python -m evaluation.sites --data $(DATA)
 	$(BIN)/python -m evaluation.language --data $(DATA)
 
 # Speed, as ratios against peers measured in the same run. Long.
@@ -44,6 +44,16 @@ bench: $(TEST_STAMP)
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.structure
 	$(BIN)/python -m benchmarks.scale
+
+# Hostile bytes for every parser, two minutes each, and damage to every file that steers samehand. Long.
+fuzz: $(TEST_STAMP)
+	cd tests && ../$(BIN)/python -m fuzz
+	cd tests && ../$(BIN)/python -m fuzz.steering
+	cd tests && ../$(BIN)/python -m fuzz.shapes
+
+# Commands killed, interrupted and starved at random moments, then run again to the same bytes. Long.
+faults: $(TEST_STAMP)
+	cd tests && ../$(BIN)/python -m fuzz.faults
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

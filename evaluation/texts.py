@@ -89,6 +89,29 @@ def written_news(data: Path) -> list[bytes]:
     return [content for name, content in files if name.endswith(".txt") and "/headlines/" not in name]
 
 
+def human_news(data: Path) -> list[bytes]:
+    """News that people wrote."""
+    files = members(data, "ghostbuster_reuter.tar.xz")
+    return [
+        content for name, content in files if name.endswith(".txt") and "/human/" in name and "/headlines/" not in name
+    ]
+
+
+def blogs(data: Path) -> list[bytes]:
+    """Blog posts."""
+    return [content for name, content in members(data, "genres.tar.xz") if "/blogs/" in name]
+
+
+def reviews(data: Path) -> list[bytes]:
+    """Film reviews."""
+    return [content for name, content in members(data, "genres.tar.xz") if "/imdb/" in name]
+
+
+def real_pages(data: Path) -> dict[str, bytes]:
+    """Real pages of many sites and languages, by file name."""
+    return {name: content for name, content in members(data, "webpages.tar.xz") if name.endswith(".html")}
+
+
 def word_shingles(text: bytes) -> list[bytes]:
     """The distinct word 3-grams of a text."""
     words = _WORD.findall(text.decode("utf-8", "replace").lower())

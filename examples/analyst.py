@@ -1,8 +1,8 @@
-"""For the anti-abuse analyst: from one bad page to the sites of the same hand, with evidence.
+"""For the anti-abuse analyst: from one bad page to the sites of the same hand, a block list, and evidence.
 
 The run is made before: samehand scan crawl.warc.gz -o run
 
-python examples/analyst.py run bad.html http://bad.example/
+python examples/analyst.py run bad.html http://bad.example/ case
 """
 
 import sys
@@ -11,8 +11,8 @@ from pathlib import Path
 import samehand
 
 
-def report(folder: str, page: str, url: str) -> list[str]:
-    """Lines about the pages of the same hand as one bad page, which need not be in the run."""
+def report(folder: str, page: str, url: str, case: str) -> list[str]:
+    """Lines about the pages of the same hand as one bad page, which need not be in the run; files go to `case`."""
     run = samehand.open_run(folder)
     # The URL matters: a page's own host name is in its source, and says nothing about who made it.
     like = run.like(Path(page).read_bytes(), url=url)
@@ -21,17 +21,19 @@ def report(folder: str, page: str, url: str) -> list[str]:
     if not len(alike):
         return [f"No page of {folder} is like {url}."]
     # Links lead on from these to pages that are less like the first one, and still of the same hand.
-    reached = run.spread(alike["url"])
-    sites = sorted({site for site in reached["site"] if site is not None})
-    # A registrar wants evidence. The page that is reached by the weakest link is the hardest to believe.
-    hardest = min(reached, key=lambda row: row["weakest"])
+    block = run.export("rpz", seeds=alike["url"])
+    Path(case).mkdir(exist_ok=True)
+    Path(case, "block.rpz").write_text(block.text)
+    # A registrar wants evidence: URLs, times, places in the archive, digests, the source that the pages share.
+    cluster = next(row["cluster_number"] for row in run.members() if row["page_id"] == alike[0]["page_id"])
+    for name, data in run.evidence(cluster).items():
+        Path(case, name).write_bytes(data)
     return [
-        f"{len(alike)} pages are like {url}; {len(reached)} pages on {len(sites)} sites are of the same hand:",
-        *(f"  {site}" for site in sites),
-        "The page that is linked most weakly, compared with the most similar one:",
-        str(run.explain(alike[0], hardest)),
+        f"{len(alike)} pages are like {url}; {len(block.entries)} sites are of the same hand:",
+        *(f"  {name}" for name in block.entries["name"]),
+        *(f"not listed: {left['name']} ({left['reason']})" for left in block.left_out),
     ]
 
 
 if __name__ == "__main__":
-    print("\n".join(report(*sys.argv[1:4])))
+    print("\n".join(report(*sys.argv[1:5])))

@@ -1,6 +1,6 @@
-"""For the operator of a crawler: the hosts to leave out of the next crawl.
+"""For the operator of a crawler: the sites to leave out of the next crawl, as a list that is safe to load.
 
-python examples/crawl_operator.py "crawl/*.warc.gz" run > drop.txt
+python examples/crawl_operator.py "crawl/*.warc.gz" run ours.txt > drop.txt
 """
 
 import sys
@@ -10,8 +10,8 @@ import samehand
 FEWEST_SITES = 3
 
 
-def hosts_to_drop(crawl: str, folder: str) -> dict[str, str]:
-    """Hosts that bring nothing new, each with the reason."""
+def sites_to_drop(crawl: str, folder: str, ours: str) -> dict[str, str]:
+    """Sites that bring nothing new, each with the reason. Names in the file `ours` are never among them."""
     # Style alone finds templates, and many honest sites share one. Near replicas tell which clusters are link farms
     # and mirrors, so both methods are needed.
     run = samehand.scan(crawl, folder, signals=["style", "replica"])
@@ -20,14 +20,14 @@ def hosts_to_drop(crawl: str, folder: str) -> dict[str, str]:
         number, kind = cluster["cluster_number"], cluster["class"]
         if kind not in ("link farm", "mirror") or cluster["sites"] < FEWEST_SITES:
             continue
-        # Members come by similarity to the medoid, which is first.
-        hosts = list(dict.fromkeys(run.members(number)["host"]))
+        # The guard stands over every list: well-known sites, shared hosts and our own names are left out.
+        names = run.export("domains", clusters=[number], guard=[ours]).entries["name"]
         if kind == "mirror":
-            hosts = hosts[1:]  # the text of a mirror is wanted once
-        drop |= {host: f"cluster {number}: {kind}" for host in hosts if host is not None}
+            names = names[1:]  # the text of a mirror is wanted once
+        drop |= dict.fromkeys(names, f"cluster {number}: {kind}")
     return drop
 
 
 if __name__ == "__main__":
-    for host, reason in sorted(hosts_to_drop(*sys.argv[1:3]).items()):
-        print(f"{host}\t{reason}")
+    for name, reason in sorted(sites_to_drop(*sys.argv[1:4]).items()):
+        print(f"{name}\t{reason}")

@@ -27,7 +27,7 @@ print(
     run.sql("""
         select cluster_number, count(distinct site) as parked_sites, any_value(provider) as one_provider
         from sites_sites join style_members using (page_id)
-        where verdict = 'parked' and cluster_number is not null
+        where kind in ('parked-ads', 'for-sale') and cluster_number is not null
         group by cluster_number
         order by parked_sites desc
         limit 5

@@ -12,6 +12,7 @@ from typing import Any
 
 import samehand
 from samehand.base import errors
+from samehand.methods.phrases.skeleton import Skeleton
 from samehand.methods.replica.signatures import SharedWords
 from samehand.methods.style.answers import WeakestLink
 from samehand.methods.style.compare import SharedRun
@@ -26,7 +27,7 @@ RESULTS = (
     samehand.Explanation,
     samehand.SiteAnswers,
 )
-PARTS = (Gap, SharedRun, SharedWords, WeakestLink)
+PARTS = (Gap, SharedRun, SharedWords, Skeleton, WeakestLink)
 """Parts of answers. They come with an answer and have no name of their own in samehand."""
 ENGINES = (samehand.LocalEngine, samehand.SparkEngine, samehand.Progress)
 PRIVATE = {

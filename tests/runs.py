@@ -50,7 +50,7 @@ class Judged(NamedTuple):
 
 
 def judge_run(path: Path, **options: Any) -> Judged:
-    """Judges the sites of a run, as `samehand parked` does."""
+    """Judges the sites of a run, as `samehand sites` does."""
     run = samehand.open_run(path)
     servers = judge(run, **options)
     return Judged(stored_verdicts(run.folder), run.counts("sites"), servers)

@@ -11,14 +11,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+from samehand.base.presets import PRESETS
 from samehand.base.setting import GROUPS
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import Settings, fields_of
 from samehand.sources.reasons import REASONS
 from samehand.store.files import FILES
 from samehand.store.tables import TABLES
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/style.md", "docs/structure.md", "docs/language.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/style.md",
+    "docs/sites.md",
+    "docs/language.md",
+    "docs/phrases.md",
+    "docs/exports.md",
+)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -84,7 +92,7 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Every setting is a field of `samehand.Settings`. Settings of providers are options of `samehand parked`, "
+        "Every setting is a field of `samehand.Settings`. Settings of providers are options of `samehand sites`, "
         "settings of labels are options of `samehand label`, all others are options of `samehand scan`: "
         "`cluster_threshold` is `--cluster-threshold`. `--help` shows the common ones, `--help-all` shows all.",
         "",

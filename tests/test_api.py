@@ -228,6 +228,8 @@ def calls(run: samehand.Run, crawl: Path) -> dict[str, tuple[Call, dict[str, Any
         "explain": (run.explain, {"left": url, "right": url}),
         "replica_members": (run.replica_members, {"number": 1}),
         "language": (run.language, {"by": "host"}),
+        "phrase_members": (run.phrase_members, {"number": 1}),
+        "skeleton": (run.skeleton, {"number": 1}),
         "sites": (run.sites, {"nameservers": (), "resolve": False}),
         "sql": (run.sql, {"query": "select 1"}),
         "head": (run.pages().head, {"rows": 1}),
@@ -241,7 +243,7 @@ def calls(run: samehand.Run, crawl: Path) -> dict[str, tuple[Call, dict[str, Any
     [
         *("scan", "add", "open_run", "compare", "LocalEngine", "SparkEngine", "Settings", "counts", "compute", "pages"),
         *("content", "text", "clusters", "members", "like", "like_each", "spread", "weakest_link", "explain"),
-        *("replica_members", "language", "sites", "sql", "head", "filter", "[]"),
+        *("replica_members", "language", "phrase_members", "skeleton", "sites", "sql", "head", "filter", "[]"),
     ],
 )
 def test_wrong_arguments_raise_our_errors(
@@ -310,7 +312,7 @@ def test_results_are_sequences_of_rows(result: Result) -> None:
 
 
 def test_what_was_crawled_is_harmless_wherever_it_is_shown(result: Result) -> None:
-    sites = Result(pa.table({"site": [EVIL], "verdict": ["parked"]}))
+    sites = Result(pa.table({"site": [EVIL], "kind": ["parked-ads"]}))
     likeness = Likeness.of(pa.table({"similarity": pa.array([1.0], pa.float32()), "url": [EVIL]}), 1)
     for shown in (result, likeness, SiteAnswers(sites, sites, sites, {})):
         assert all(line.isprintable() for line in repr(shown).splitlines())
@@ -348,7 +350,7 @@ def test_answers_are_shown_in_a_few_lines(demo_run: samehand.Run) -> None:
     members = demo_run.members(1)
     explained = repr(demo_run.explain(members[0], members[1])).splitlines()
     assert [line.split()[0] for line in explained[:4]] == ["left", "right", "style", "words"]
-    assert repr(demo_run).endswith("630 pages; style, replica, classes, language, sites>")
+    assert repr(demo_run).endswith("630 pages; style, replica, classes, language, phrases, sites>")
     assert repr(demo_run.like(members[0])).startswith("120 of 630 pages share something with it.\nsmooth gap 1: from")
     assert "sites: " in repr(demo_run.sites()).splitlines()[0]
 

@@ -52,7 +52,7 @@ def test_clusters_in_every_format(run: Path, demo_run: samehand.Run, samehand_co
 
 
 def test_clusters_as_parquet(run: Path, demo_run: samehand.Run) -> None:
-    command = [sys.executable, "-m", "samehand.cli.main", "clusters", str(run), "--format", "parquet"]
+    command = [sys.executable, "-m", "samehand.cli.start", "clusters", str(run), "--format", "parquet"]
     written = subprocess.run(command, capture_output=True, check=True).stdout
     assert pq.read_table(io.BytesIO(written)).equals(demo_run.clusters().table)
 
@@ -146,7 +146,7 @@ def test_status_says_what_was_rejected_and_why(run: Path, demo_run: samehand.Run
     assert f"{records:,} records in 1 input" in ended.out
     for reason in (*read["skipped"], *read["rejected"]):
         assert reason in ended.out
-    for method in ("style", "replica", "language", "sites"):
+    for method in ("style", "replica", "language", "phrases", "sites"):
         assert f"\n{method}: " in ended.out
     assert json.loads(samehand_command("status", run, "--format", "jsonl").out)["state"] == "done"
     assert samehand_command("status", run / "pages").code == 2
@@ -214,7 +214,7 @@ def test_no_escape_code_reaches_the_terminal(tmp_path: Path, samehand_command: C
 def test_table_fits_an_80_column_terminal(run: Path, demo_run: samehand.Run) -> None:
     """A real pseudo-terminal of 80 columns: no line is longer, and every host is shown."""
     leader, follower = pty.openpty()
-    command = [sys.executable, "-m", "samehand.cli.main", "clusters", str(run)]
+    command = [sys.executable, "-m", "samehand.cli.start", "clusters", str(run)]
     with os.fdopen(leader, "rb", buffering=0) as screen:
         process = subprocess.Popen(
             command, stdout=follower, stderr=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "80"}
@@ -241,7 +241,7 @@ def test_standard_input(demo: DemoFiles, style_run: samehand.Run, tmp_path: Path
     command = [
         sys.executable,
         "-m",
-        "samehand.cli.main",
+        "samehand.cli.start",
         "-q",
         "scan",
         "-",
@@ -284,9 +284,9 @@ def test_every_command_and_every_setting_has_help(samehand_command: Command) -> 
     for name, command in cli.commands.items():
         assert command.help, name
         assert samehand_command(name, "--help").code == 0
-    texts = {name: samehand_command(name, "--help-all").out for name in ("scan", "parked", "label")}
+    texts = {name: samehand_command(name, "--help-all").out for name in ("scan", "sites", "label")}
     for field in fields_of():
-        after = {"providers": "parked", "labels": "label"}.get(field.metadata["group"], "scan")
+        after = {"providers": "sites", "labels": "label"}.get(field.metadata["group"], "scan")
         if field.name != "key":
             assert f"--{field.name.replace('_', '-')}" in texts[after]
 

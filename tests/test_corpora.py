@@ -11,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import samehand
 from samehand.base.errors import SettingsError
@@ -179,6 +181,19 @@ def test_rows_of_csv_that_never_end(tmp_path: Path) -> None:
         sum(one.bytes if isinstance(one, Reject) else one.warc_record_length for one in found) + len("id,text\n")
         == path.stat().st_size
     )
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=30)), max_size=6))
+def test_csv_and_jsonl_read_the_same(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    made = [{"id": "0", "text": "first"}, *({"id": doc_id, "text": text} for doc_id, text in rows)]
+    lines, table = read(as_jsonl(folder / "x", made)), read(as_csv(folder / "x", made))
+    assert len(lines) == len(made)
+
+    def facts(outcomes: list[Outcome]) -> list[tuple[object, ...]]:
+        return [(one.doc_id, getattr(one, "content", b""), getattr(one, "reason", "")) for one in outcomes]
+
+    assert facts(table) == facts(lines)
 
 
 def test_only_one_content(tmp_path: Path) -> None:

@@ -41,8 +41,8 @@ COMMANDS: dict[str, list[str]] = {
     "signed anew": ["-q", "replicas", "run", "-K", "3", "--workers", "1"],
     "fake": ["fake", "run", "--format", "csv"],
     "hosts": ["fake", "run", "--hosts"],
-    "parked": ["parked", "run", "--sites", "--format", "csv"],
-    "judged anew": ["-q", "parked", "run", "--min-sites", "9", "--sites", "--format", "csv"],
+    "sites": ["sites", "run", "--format", "csv"],
+    "judged anew": ["-q", "sites", "run", "--min-sites", "9", "--format", "csv"],
     "label": ["label", "run"],
     "add": ["-q", "add", "run", "more.warc", "--workers", "1", "--format", "csv"],
     "grouped anew": ["-q", "add", "run", "CRAWL", "--workers", "1", "--format", "csv"],
@@ -248,7 +248,7 @@ OF_METHOD = {
     "style": {"clusters", "show", "like", "cut", "spread"},
     "replica": {"replicas", "group", "signed anew"},
     "language": {"fake", "hosts"},
-    "sites": {"parked", "label", "judged anew"},
+    "sites": {"sites", "label", "judged anew"},
 }
 for method, commands in OF_METHOD.items():
     for given in (
@@ -476,7 +476,7 @@ for name in ("language/model.lm", "language/model.detector"):
 
 TAGS = "sites/pages/part-000000.parquet"
 damaged(TAGS, {"judged anew"})
-for name in ("tags", "text_sketch", "targets", "words", "placeholder_kind"):
+for name in ("tags", "text_sketch", "targets", "words", "kind"):
     columns_are_wrong(TAGS, {"judged anew"}, name)
 wide = column("text_sketch", lambda values: [bytes(128)] * len(values), pa.binary(128))
 case(f"{TAGS}: sketches of 128 bytes", {"judged anew"}, table(TAGS, wide))
@@ -495,16 +495,16 @@ for name, value in {"tag_count": -5, "words": -1, "links": -(1 << 31), "title_ke
 uneven = table(TAGS, column("target_links", lambda values: [[1, 2, 3]] * len(values)))
 case(f"{TAGS}: links to other hosts than there are", NOTHING, uneven, may_differ=True)
 SITES, SITE_CLUSTERS, PROVIDERS = "sites/sites.parquet", "sites/clusters.parquet", "sites/providers.parquet"
-damaged(SITES, {"parked", "label"})
-damaged(SITE_CLUSTERS, {"parked", "label"})
-damaged(PROVIDERS, {"parked", "label"})
-columns_are_wrong(SITES, {"parked", "label"}, "page_id")
-columns_are_wrong(SITES, {"parked", "label"}, "verdict")
-columns_are_wrong(SITE_CLUSTERS, {"parked", "label"}, "mean_distance")
-columns_are_wrong(PROVIDERS, {"parked", "label"}, "sites")
+damaged(SITES, {"sites", "label"})
+damaged(SITE_CLUSTERS, {"sites", "label"})
+damaged(PROVIDERS, {"sites", "label"})
+columns_are_wrong(SITES, {"sites", "label"}, "page_id")
+columns_are_wrong(SITES, {"sites", "label"}, "kind")
+columns_are_wrong(SITE_CLUSTERS, {"sites", "label"}, "mean_distance")
+columns_are_wrong(PROVIDERS, {"sites", "label"}, "sites")
 for name in ("page_id", "site_cluster_id"):
     for value in (1 << 62, -1, 99):
-        case(f"{SITES}: {name} {value}", {"parked", "label"}, table(SITES, column(name, first_is(value))))
+        case(f"{SITES}: {name} {value}", {"sites", "label"}, table(SITES, column(name, first_is(value))))
 case("sites/labels.csv: a pipe", {"label"}, lambda run: os.mkfifo(run / "sites/labels.csv"))
 case("sites/labels.csv: a folder", {"label"}, lambda run: (run / "sites/labels.csv").mkdir())
 case("sites/labels.csv: of another run", {"label"}, text("sites/labels.csv", "page_id,url,label\n99,x,y\n"))

@@ -50,14 +50,15 @@ def test_examples_are_short() -> None:
 
 
 def test_crawl_operator(example: Example, crawl: str, demo_run: samehand.Run, tmp_path: Path) -> None:
-    lines = example("crawl_operator.py", crawl, tmp_path / "run")
-    reasons = dict(line.split("\t") for line in lines)
     farms, mirrors = (demo_run.clusters().filter(class_=kind) for kind in ("link farm", "mirror"))
-    farm_hosts = {host for row in farms for host in demo_run.members(row["cluster_number"])["host"]}
+    farm_sites = {site for row in farms for site in demo_run.members(row["cluster_number"])["site"]}
+    ours = min(farm_sites)
+    (tmp_path / "ours.txt").write_text(f"{ours}\n")
+    lines = example("crawl_operator.py", crawl, tmp_path / "run", tmp_path / "ours.txt")
+    reasons = dict(line.split("\t") for line in lines)
+    assert {name for name, reason in reasons.items() if reason.endswith("link farm")} == farm_sites - {ours}
     mirrored = {host for row in mirrors for host in demo_run.members(row["cluster_number"])["host"]}
-    assert {host for host, reason in reasons.items() if reason.endswith("link farm")} == farm_hosts
-    dropped = {host for host, reason in reasons.items() if reason.endswith("mirror")}
-    assert dropped < mirrored
+    dropped = {name for name, reason in reasons.items() if reason.endswith("mirror")}
     assert len(dropped) == len(mirrored) - len(mirrors)
 
 
@@ -69,9 +70,10 @@ def test_corpus_builder(example: Example, demo_run: samehand.Run, tmp_path: Path
     documents = tmp_path / "documents.jsonl"
     with documents.open("w") as file:
         for page_id in pages:
-            html = demo_run.content(page_id).decode("utf-8", "replace")
-            file.write(json.dumps({"id": f"doc {page_id}", "url": f"http://x.example/{page_id}", "html": html}) + "\n")
-    assert example("corpus_builder.py", documents, tmp_path / "run", tmp_path / "kept.txt") == ["7 documents kept"]
+            row = {"id": f"doc {page_id}", "url": f"http://x.example/{page_id}", "text": demo_run.text(page_id)}
+            file.write(json.dumps(row) + "\n")
+    (line,) = example("corpus_builder.py", documents, tmp_path / "run", tmp_path / "kept.txt")
+    assert line.startswith("7 documents kept: 6 replica, 2 survivor")
     kept = {int(line.split()[1]) for line in (tmp_path / "kept.txt").read_text().splitlines()}
     assert kept >= set(alone)
     assert [len(kept & set(ids)) for ids in groups.values()] == [1, 1]
@@ -81,13 +83,15 @@ def test_analyst(example: Example, demo_run: samehand.Run, tmp_path: Path) -> No
     members = demo_run.members(1)
     page = tmp_path / "bad.html"
     page.write_bytes(demo_run.content(members[3]))
-    lines = example("analyst.py", demo_run.path, page, members[3]["url"])
+    lines = example("analyst.py", demo_run.path, page, members[3]["url"], tmp_path / "case")
     sites = {site for site in members["site"] if site is not None}
-    assert f"{len(members)} pages on {len(sites)} sites are of the same hand" in lines[0]
-    assert {line.strip() for line in lines[1 : 1 + len(sites)]} == sites
-    assert any(line.startswith("style  Jaccard 0.") for line in lines)
+    assert f"{len(sites)} sites are of the same hand" in lines[0]
+    assert {line.strip() for line in lines[1:]} == sites
+    files = {path.name for path in (tmp_path / "case").iterdir()}
+    assert files == {"block.rpz", "evidence.json", "report.html", "SHA256SUMS"}
+    assert (tmp_path / "case" / "block.rpz").read_text().count("\n*.") == len(sites)
     page.write_text("<p>nothing like it</p>")
-    assert example("analyst.py", demo_run.path, page, "http://x.example/") == [
+    assert example("analyst.py", demo_run.path, page, "http://x.example/", tmp_path / "none") == [
         f"No page of {demo_run.path} is like http://x.example/."
     ]
 

@@ -90,10 +90,11 @@ def test_everything_that_is_missing_is_said() -> None:
 def test_the_next_commands_can_be_typed() -> None:
     lines = next_commands("my run", ["style"], clusters=3)
     assert lines[1].startswith("  samehand show 'my run' 1 ")
-    assert [line.split()[1] for line in lines[1:]] == ["show", "clusters", "replicas", "fake", "parked"]
+    assert [line.split()[1] for line in lines[1:]] == ["show", "clusters", "replicas", "fake", "phrases", "sites"]
     assert max(map(len, lines)) <= 80
     assert [line.split()[1] for line in next_commands("run", ["replica"], clusters=0)[1:]] == [
         "replicas",
         "fake",
-        "parked",
+        "phrases",
+        "sites",
     ]

@@ -28,7 +28,7 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import NAMESERVERS, TABLES
 
 Command = Callable[..., Any]
-LATER = ("replica", "language", "sites")
+LATER = ("replica", "language", "phrases", "sites")
 """The methods that a command adds to a run: they read its pages again."""
 
 
@@ -137,7 +137,7 @@ def test_kept_pages_serve_every_method_without_the_inputs(
     shutil.rmtree(tmp_path / "in")
     for method in LATER:
         kept.compute(method, workers=1)
-    rooms = ("style", "replica", "classes", "language", "sites")
+    rooms = ("style", "replica", "classes", "language", "phrases", "sites")
     assert tables(kept.path, *rooms) == tables(run.path, *rooms)
     urls = run.pages()["url"]
     assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]
@@ -231,8 +231,8 @@ VIEWS = (
     ("replicas", "RUN", "--top", "2", "--format", "csv"),
     ("fake", "RUN", "--hosts"),
     ("fake", "RUN", "--top", "1", "--format", "jsonl"),
-    ("parked", "RUN", "--sites"),
-    ("parked", "RUN", "--format", "domains"),
+    ("sites", "RUN"),
+    ("export", "RUN", "--format", "domains"),
     ("clusters", "RUN", "--cut", "0.8", "--format", "jsonl"),
     ("clusters", "RUN", "--families"),
     ("show", "RUN", "1"),
@@ -276,8 +276,8 @@ def test_who_does_not_hold_the_lock_writes_nothing(
     writing = (
         ("replicas", copy, "-K", "4"),
         ("fake", copy, "--model", Path(samehand.__file__).parent / "data" / "english.lm", "--workers", "1"),
-        ("parked", copy, "--min-sites", "9"),
-        ("parked", copy, servers),
+        ("sites", copy, "--min-sites", "9"),
+        ("sites", copy, servers),
         ("add", copy, crawl),
         ("scan", crawl, "-o", copy, "--cluster-threshold", "0.9"),
     )
@@ -335,7 +335,7 @@ def test_digests_know_only_settings_that_are_not_at_their_defaults(monkeypatch: 
 # 6. Names of columns.
 
 
-OWN_VALUES = {"verdict", "reason", "score"}
+OWN_VALUES = {"kind", "verdict", "reason", "score"}
 """What each method says in its own words: no key of a join."""
 
 
@@ -385,7 +385,7 @@ def test_a_mail_run_answers_every_command(mail: Path, tmp_path: Path, samehand_c
         ended = samehand_command(*command)
         assert (ended.code, ended.out) == (2, "")
         assert "holds mail, and style is a method for web pages. It has: replica." in ended.err
-    for command in (["parked", run], ["label", run]):
+    for command in (["sites", run], ["label", run]):
         ended = samehand_command(*command)
         assert (ended.code, ended.out) == (2, "")
         assert "holds mail" in ended.err
@@ -422,8 +422,8 @@ def test_a_scan_without_pages_leaves_a_run_that_answers_and_grows(
         ["replicas", run, "--members"],
         ["fake", run],
         ["fake", run, "--hosts"],
-        ["parked", run],
-        ["parked", run, "--sites"],
+        ["sites", run],
+        ["sites", run, "--providers"],
         ["label", run],
     ):
         ended = samehand_command(*command)
@@ -478,7 +478,7 @@ def test_a_half_made_run_says_how_to_go_on(
         compute = functools.partial(samehand.open_run(run).compute, "replica", randomised_lexicons=3, workers=1)
         stopped_at(0, monkeypatch, compute)
     commands = [["clusters"], ["clusters", "--cut", "0.8"], ["show", "1"], ["like", "shop10.example"], ["like", crawl]]
-    commands += [["spread", "--seeds", tmp_path / "seeds"], ["replicas"], ["fake"], ["parked"], ["label"]]
+    commands += [["spread", "--seeds", tmp_path / "seeds"], ["replicas"], ["fake"], ["sites"], ["label"]]
     if how == "method half made":
         assert "replica: not complete" in samehand_command("status", run).out
         assert "class" not in samehand.open_run(run).clusters().columns

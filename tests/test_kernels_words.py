@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import math
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,13 +13,13 @@ from numpy.typing import NDArray
 
 import reference
 from samehand.kernels import buckets
+from samehand.kernels.text import signing, wordsets
 from samehand.kernels.text import words as kernel
-from samehand.kernels.text import wordsets
 from samehand.kernels.text.wordsets import SetRows
+from samehand.methods.replica.folding import folded
 from samehand.methods.replica.lexicon import WordReader
 
 MASK = reference.MASK
-INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u3164\ufe0f\uffa0\U000e0100"
 PIECES = [
     "word",
     "Ünïcode",
@@ -35,6 +34,17 @@ PIECES = [
     "слово",
     "五六七八",
     "e\u0301a",
+    "ВАNК",
+    "wоrld",
+    "Видеo",
+    "кapтa",
+    "ⓐⓑⓒd",
+    "ＡＢＣＤ",
+    "ไทยไทย",
+    "καιρον",
+    "й",
+    "ї",
+    "Łódź",
 ]
 MARKS = [
     " ",
@@ -65,19 +75,33 @@ TEXTS = st.one_of(
 
 
 def words_of(text: bytes, min_characters: int = 4, max_digits: int = 1) -> list[str]:
-    """The words of a text in order, lower-cased, repeats included."""
-    found, run = [], ""
+    """The words of a text in order, folded, repeats included."""
+    return [word for word, digits in runs_of(text) if len(word) >= min_characters and digits <= max_digits]
+
+
+def runs_of(text: bytes) -> list[tuple[str, int]]:
+    """Every run of characters of a text, folded, and how many digits it has."""
+    found, run = [], []
     for character in [*text.decode("utf-8", "replace"), " "]:
-        category = unicodedata.category(character)
-        if (category == "Cf" and character != "\u200b") or character in INVISIBLE:
-            continue
-        if character.isalnum() or (run and category[0] == "M"):
-            run += character
-        else:
-            if len(run) >= min_characters and sum(map(str.isdigit, run)) <= max_digits:
-                found.append("".join(one.lower()[0] for one in run).replace("ς", "σ"))
-            run = ""
+        kind, code, letter = folded(character)
+        before = [one for one, _, _ in run if one != kernel.MARK][-1:]
+        if kind == kernel.SEPARATOR or (kind == kernel.ZERO_WIDTH and before == [kernel.UNSPACED]):
+            if run:
+                found.append((read_run(run), sum(one == kernel.DIGIT for one, _, _ in run)))
+            run = []
+        elif kind < kernel.MARK or (kind == kernel.MARK and run):
+            run.append((kind, code, letter))
     return found
+
+
+def read_run(run: list[tuple[int, int, int]]) -> str:
+    """As a Latin word if it holds Latin letters and all others look Latin; as it is otherwise."""
+    kinds = [kind for kind, _, _ in run]
+    latin, alike, weak = (kinds.count(kind) for kind in (kernel.LATIN, kernel.ALIKE, kernel.WEAK))
+    is_strange = {kernel.OTHER, kernel.UNSPACED, kernel.MARK} & set(kinds)
+    if latin and alike + weak and not is_strange and (not weak or latin >= alike + weak):
+        return "".join(chr(96 + letter) if letter else chr(code) for _, code, letter in run)
+    return "".join(chr(code) for _, code, _ in run)
 
 
 def mix(value: int) -> int:
@@ -120,12 +144,60 @@ def test_every_character_is_what_python_says(first: str, second: str) -> None:
     assert found == sorted({word_hash(word) for word in words_of(text, 1)})
 
 
-def test_invisible_characters_do_not_part_a_word_and_marks_belong_to_it() -> None:
-    texts = ["pass\u00adword", "pass\ufe0fword", "password", "pass\u200bword", "हिन्दी", "ΟΔΟΣΟΔΟΣ", "οδοσοδος"]
-    found = rows(*WordReader().word_sets(*buffers([text.encode() for text in texts])))
-    assert found[0] == found[1] == found[2] != found[3]
-    assert found[4] == [word_hash("हिन्दी")]
-    assert found[5] == found[6]
+def same(*texts: str) -> bool:
+    found = rows(*WordReader(min_characters=1).word_sets(*buffers([text.encode() for text in texts])))
+    return all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("password", "pass\u00adword", "pass\ufe0fword", "pass\u200bword", "pass\u2060word", "pa\u0301ssword"),
+        ("bank", "ВАNК", "ＢＡＮＫ", "𝐛𝐚𝐧𝐤", "ⓑⓐⓝⓚ", "ʙᴀɴᴋ", "bânk", "🅱🅐🄽ᴋ"),
+        ("world", "wоrld", "wοrld", "ԝоrӏd", "wørłd"),
+        ("market", "mаrкеt", "маrkеt"),
+        ("видео", "Видеo", "ВИДЕО"),
+        ("вес", "Вес", "ВЕС"),
+        ("карта", "кaрта", "кaртa"),
+        ("αρχική", "ΑΡΧΙΚΗ", "αρχικη"),
+        ("οδος", "ΟΔΟΣ"),
+        ("istanbul", "İstanbul", "ISTANBUL", "ıstanbul"),
+        ("ёлка", "елка"),
+    ],
+)
+def test_what_a_reader_does_not_see_is_folded(texts: tuple[str, ...]) -> None:
+    assert same(*texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("приложении", "приложений"),
+        ("їжак", "іжак"),
+        ("вес", "bec"),
+        ("кот", "kot"),
+        ("ไทย\u200bไทย", "ไทยไทย"),
+        ("中文\u200b中文", "中文中文"),
+        ("wurden", "werden"),
+        ("का", "कि"),
+    ],
+)
+def test_what_a_reader_sees_stays_apart(texts: tuple[str, ...]) -> None:
+    assert not same(*texts)
+
+
+def test_words_of_other_scripts_stay_words() -> None:
+    for text in ("हिन्दी", "слово", "ελληνική", "فارسی", "ภาษาไทย", "می\u200cخواهم", "한국어로"):
+        assert len(words_of(text.encode())) == 1
+        assert len(rows(*WordReader().word_sets(*buffers([text.encode()])))[0]) == 1
+
+
+def test_folding_leaves_lower_case_ascii_as_it_is() -> None:
+    for character in map(chr, range(128)):
+        kind, code, letter = folded(character)
+        assert (kind in (kernel.LATIN, kernel.DIGIT)) == character.isalnum()
+        assert letter == 0
+        assert code == (ord(character.lower()) if character.isalnum() else 0)
 
 
 @given(TEXTS, TEXTS)
@@ -196,10 +268,10 @@ def flat(sets: Sequence[set[int]], kind: type[np.unsignedinteger] = np.uint64) -
     st.sampled_from([0.0, 0.1, 0.5, 1.0]),
 )
 def test_signatures_equal_the_paper(sets: list[set[int]], ranks: tuple[int, ...], least: int, share: float) -> None:
-    slots = kernel.lexicon_slots(
+    slots = signing.lexicon_slots(
         np.array(VOCABULARY, np.uint64), np.array(SEEDS, np.uint64), np.full(3, LIMIT, np.uint64)
     )
-    found = kernel.sign_documents(*flat(sets), slots, np.array(ranks), 4, least, share)
+    found = signing.sign_documents(*flat(sets), slots, np.array(ranks), 4, least, share)
     for row, one in enumerate(sets):
         signatures, overlap, added = signatures_of(sorted(one), ranks, least, share)
         assert found[0][row].tolist() == [value or 0 for value in signatures]
@@ -209,7 +281,7 @@ def test_signatures_equal_the_paper(sets: list[set[int]], ranks: tuple[int, ...]
 def test_lexicons_keep_their_share_independently() -> None:
     words = np.random.default_rng(1).integers(1, 1 << 63, 30_000, np.uint64)
     limits = (np.array([2 / 3, 1 / 2, 1 / 32]) * (1 << 32)).astype(np.uint64)
-    slots = kernel.lexicon_slots(words, np.array(SEEDS, np.uint64), limits)
+    slots = signing.lexicon_slots(words, np.array(SEEDS, np.uint64), limits)
     masks = slots[slots[:, 0] != 0, 1] & np.uint64(0xF)
     kept = [(masks >> np.uint64(bit)) & np.uint64(1) for bit in range(4)]
     assert kept[0].all()

@@ -433,3 +433,12 @@ def test_no_bytes_stop_the_reading(content: bytes) -> None:
     lines = files._Lines(io.BytesIO(b"domain,ns\n" + content), taker)
     files._read_table(lines, taker)
     assert taker.done().pairs.num_rows >= 0
+
+
+def test_absurdly_many_name_servers_of_a_domain_are_cut_and_counted(tmp_path: Path) -> None:
+    lines = [f"a.com,ns{number:03}.x.net" for number in range(100)] + ["b.com,ns.x.net"]
+    (tmp_path / "ns.csv").write_text("\n".join(["domain,ns", *lines]))
+    found = read_nameservers([tmp_path / "ns.csv"])
+    assert found.servers_of("a.com") == tuple(f"ns{number:03}.x.net" for number in range(64))
+    assert found.servers_of("b.com") == ("ns.x.net",)
+    assert found.bad == {"too_many": 36}

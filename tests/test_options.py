@@ -12,6 +12,7 @@ from samehand.base.errors import UsageError
 from samehand.base.setting import GROUPS
 from samehand.base.settings import Settings, fields_of
 from samehand.cli import options
+from samehand.cli.export import EVIDENCE, KEEP_DROP, LISTS
 from samehand.cli.main import cli
 
 Command = Callable[..., "tuple[int, str, str]"]
@@ -65,7 +66,10 @@ def test_every_command_with_settings_has_config_and_help_all() -> None:
         if any(isinstance(parameter, options.SettingOption) for parameter in command.params):
             with_settings.append(name)
             assert {"--config", "--help-all"} <= names
-    assert {"scan", "parked", "label", "structure"} <= set(with_settings)
+    assert {"scan", "sites", "label", "structure"} <= set(with_settings)
+
+
+EXPORTS = (*LISTS, KEEP_DROP, EVIDENCE)
 
 
 def test_every_format_option_is_the_same_one() -> None:
@@ -78,7 +82,7 @@ def test_every_format_option_is_the_same_one() -> None:
     for parameter in formats:
         assert isinstance(parameter.type, options.Names)
         choices = tuple(parameter.type.choices)
-        assert choices in (options.TABLES, options.RECORDS, options.STREAMS) or choices[:4] == options.TABLES
+        assert choices in (options.TABLES, options.RECORDS, options.STREAMS, EXPORTS)
 
 
 def test_hidden_settings_are_accepted(here: Path, asked: list[Settings], samehand_command: Command) -> None:

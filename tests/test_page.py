@@ -16,9 +16,9 @@ from samehand.base.page import (
     Reject,
     digest_of,
     host_of,
-    pages_to_batch,
     rejects_to_batch,
 )
+from samehand.base.page_rows import pages_to_batch
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fastwarc.warc import ArchiveIterator
 
@@ -87,7 +89,7 @@ def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path) -> None:
     )
     assert tables(one) == tables(two)
     assert len(list((two / "pages").iterdir())) > 8
-    rooms = {"pages", "rejects", "style", "replica", "classes", "language", "sites"}
+    rooms = {"pages", "rejects", "style", "replica", "classes", "language", "phrases", "sites"}
     assert {name.split("/")[0] for name in tables(one)} == rooms
 
 
@@ -101,7 +103,7 @@ def test_splitting_does_not_change_the_pages(style_run: samehand.Run, split_run:
 
 
 def scan_process(demo: DemoFiles, out: Path, workers: int = 2) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "samehand.cli.main", "-q", "scan", str(demo.crawl), "-o", str(out)]
+    command = [sys.executable, "-m", "samehand.cli.start", "-q", "scan", str(demo.crawl), "-o", str(out)]
     command += ["--split-bytes", "120000", "--workers", str(workers)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
@@ -139,6 +141,20 @@ def test_interrupt_leaves_a_run_that_goes_on(demo: DemoFiles, split_run: samehan
     assert process.wait(30) in (130, 0)
     samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1)
     assert tables(tmp_path / "run") == tables(split_run.folder.path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_during_the_start_is_one_sentence(number: signal.Signals, demo: DemoFiles, tmp_path: Path) -> None:
+    """The signals are set up before the slow imports: from then on, no moment prints a traceback."""
+    command = [sys.executable, "-m", "samehand.cli.start", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        caught = 0
+        while not caught >> (signal.SIGTERM - 1) & 1 and process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+        process.send_signal(number)
+        said = process.communicate(timeout=60)
+    assert (process.returncode, *said) == (130, "", "Interrupted. Run the same command again to go on.\n")
 
 
 def test_what_is_done_is_not_done_again(demo: DemoFiles, tmp_path: Path) -> None:
@@ -200,7 +216,7 @@ def test_a_full_disk_loses_nothing(
 def test_a_write_that_really_fails_is_one_clear_sentence(demo: DemoFiles, tmp_path: Path) -> None:
     """The operating system refuses files above a few kilobytes, in the workers too."""
     shell = f'ulimit -f 16; exec "$@" 2> "{tmp_path}/err"'
-    command = [sys.executable, "-m", "samehand.cli.main", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "samehand.cli.start", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
     done = subprocess.run(
         ["bash", "-c", shell, "bash", *command, "--workers", "2", "--split-bytes", "120000"], check=False
     )
@@ -251,6 +267,30 @@ def test_one_bad_worker_loses_no_other_work(
     monkeypatch.undo()
     samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2)
     assert tables(run.folder.path) == tables(split_run.folder.path)
+
+
+def test_a_parquet_file_that_ends_the_process_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker is asked for, but a library that aborts over a bad table must not take the scan with it."""
+    pq.write_table(pa.table({"url": ["http://a.example/"], "html": ["<p>(x) [y]</p>"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.jsonl").write_text('{"url": "http://b.example/", "html": "<p>(x) [y] {z}</p>"}\n')
+    code = WORKER_THAT_DIES.format(number=0, condition="os.abort()", note="")
+    monkeypatch.setattr(local, "WORKER", (sys.executable, "-c", code))
+    run = samehand.scan([str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1)
+    assert run.pages(["url"])["url"] == ["http://b.example/"]
+    assert "signal 6" in run.manifest["failures"][0]["reason"]
+    monkeypatch.undo()
+    run = samehand.scan([str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1)
+    assert run.pages(["url"])["url"] == ["http://a.example/", "http://b.example/"]
+
+
+def test_a_worker_that_cannot_start_is_one_sentence(
+    demo: DemoFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "WORKER", (sys.executable, "-c", "raise SystemExit('out of \\x1b memory')"))
+    with pytest.raises(samehand.SamehandError, match=r"could not start .exit code 1: out of .* memory"):
+        samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2)
 
 
 def test_nothing_readable_is_said(tmp_path: Path) -> None:

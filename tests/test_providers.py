@@ -5,17 +5,22 @@ import pyarrow as pa
 import pytest
 
 from samehand.base.errors import SettingsError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.html import parse_pages
 from samehand.methods.home_pages import INDEX, INSIDE, ROOT, home_page, home_pages, path_kind
+from samehand.methods.sites.clusters import Rules
 from samehand.methods.sites.features import Features, page_features
-from samehand.methods.sites.providers import Rules, judge
+from samehand.methods.sites.providers import judge, share_bounds
 from samehand.methods.sites.tags import tag_sequences
 from samehand.methods.sites.verdicts import (
+    HOSTING,
     NO_PROVIDER,
     OK,
     PARKED,
+    PARKED_ADS,
+    PARKED_KINDS,
     POOL,
     UNKNOWN,
     Verdicts,
@@ -75,7 +80,8 @@ def judged(sites: list[Site], rules: Rules | None = None, **more: object) -> Ver
 
 
 def verdicts(found: Verdicts) -> dict[str, str]:
-    return {row["site"]: row["verdict"] for row in found.sites.to_pylist()}
+    """Whether each site is parked."""
+    return {row["site"]: PARKED if row["kind"] in PARKED_KINDS else OK for row in found.sites.to_pylist()}
 
 
 def provider(found: Verdicts, name: str) -> dict[str, object]:
@@ -91,10 +97,12 @@ def test_a_parking_provider_and_a_hoster_are_told_apart() -> None:
     for site, verdict in verdicts(found).items():
         assert verdict == (PARKED if site.startswith("parked") else OK), site
     park, host = provider(found, "park.test"), provider(found, "host.test")
-    assert (park["verdict"], park["sites"], park["parked_sites"], park["ok_sites"]) == (PARKED, 15, 12, 3)
+    assert (park["verdict"], park["sites"], park["parked_sites"], park["voices"]) == (PARKED, 15, 12, 15)
     assert park["nameservers"] == ["ns1.park.test", "ns2.park.test"]
     assert host["verdict"] == OK
     assert park["parked_share"] == 12 / 15
+    assert 0.5 < park["parked_share_low"] < 12 / 15
+    assert park["kinds"] == [{"name": "parked-ads", "value": "12"}, {"name": "real", "value": "3"}]
     assert found.sites.schema == SITES.fixed_schema
     assert found.clusters.schema == SITE_CLUSTERS.fixed_schema
     assert found.providers.schema == PROVIDERS.fixed_schema
@@ -105,9 +113,9 @@ def test_every_verdict_has_its_figures() -> None:
     clusters = {row["site_cluster_id"]: row for row in found.clusters.to_pylist()}
     for row in found.sites.to_pylist():
         cluster = clusters[row["site_cluster_id"]]
-        assert row["reason"] == cluster["reason"]
         assert row["distance"] <= cluster["radius"]
-    parked = next(row for row in clusters.values() if row["verdict"] == PARKED)
+        assert row["evidence"]
+    parked = next(row for row in clusters.values() if row["kind"] == PARKED_ADS)
     assert parked["site_cluster_id"] == 100
     assert parked["score"] >= Rules().min_score
     assert parked["reason"] == (
@@ -146,32 +154,65 @@ def test_a_few_parked_pages_at_a_hoster_are_found() -> None:
     assert provider(found, "host.test")["verdict"] == OK
 
 
-def test_a_lone_parked_page_is_known_by_a_cluster_elsewhere() -> None:
-    lone = parked(77, "host.test")
-    assert verdicts(judged([*HOSTED, lone]))["parked77.example"] == OK
-    found = judged([*MIXED, *HOSTED, lone])
-    assert verdicts(found)["parked77.example"] == PARKED
-    reason = next(row["reason"] for row in found.sites.to_pylist() if row["site"] == "parked77.example")
+def test_a_lone_page_is_known_by_a_cluster_elsewhere() -> None:
+    name, providers, content = parked(77, "host.test")
+    lone = (name, providers, content.replace("Related searches", "Choose one"))
+    others = [(site, given, page.replace("Related searches", "Choose one")) for site, given, page in MIXED]
+    assert verdicts(judged([*HOSTED, lone]))[name] == OK
+    found = judged([*others, *HOSTED, lone])
+    assert verdicts(found)[name] == PARKED
+    reason = next(row["reason"] for row in found.sites.to_pylist() if row["site"] == name)
     assert reason.startswith("the page resembles 12 parked sites: 12 of 12 have no title of their own, ")
 
 
-def test_every_verdict_of_ok_has_its_reason() -> None:
-    theme = [themed(n, "host.test") for n in range(10)]
-    assert {row["reason"] for row in judged(theme).sites.to_pylist()} == {
-        "10 sites with a similar page structure have too little else in common: 0 of 10 show mostly the same text,"
-        " 0 of 10 have no title of their own, 0 of 10 lead to the same places, a typical one has 117 words of prose of"
-        " its own"
-    }
-    about = "We repair all that drips and leaks in the town of Pisa"
+def shell(seed: int, title: str, *providers: str) -> Site:
+    name = f"shell{seed}.example"
+    head = f"<title>{title.format(name)}</title>" if title else ""
+    return (
+        name,
+        providers,
+        f"<html><head>{head}</head><body><div id=x></div><script src=/{seed}.js></script></body></html>",
+    )
+
+
+def test_sites_that_look_the_same_are_not_accused_without_purpose() -> None:
+    """Bot walls and applications are bare pages that look the same everywhere."""
+    for title in ("", "Welcome"):
+        found = judged([shell(n, title, "host.test") for n in range(12)])
+        assert {row["kind"] for row in found.sites.to_pylist()} == {"shell"}, title
+
+
+def test_bare_pages_are_parked_by_their_names_or_by_their_provider() -> None:
+    found = judged([shell(n, "{}", "host.test") for n in range(12)])
+    assert {row["kind"] for row in found.sites.to_pylist()} == {PARKED_ADS}
+    found = judged([*MIXED, *(shell(n, "", "park.test") for n in range(6))])
+    assert verdicts(found)["shell3.example"] == PARKED
+    reason = next(row["reason"] for row in found.sites.to_pylist() if row["site"] == "shell3.example")
+    assert reason.endswith("12 of 15 other sites on their name servers are parked")
+    known = judged([shell(n, "", "bodis.com") for n in range(6)])
+    assert set(verdicts(known).values()) == {PARKED}
+
+
+def test_sites_of_one_owner_are_one_voice() -> None:
+    about = text(5, 60)
     copies: list[Site] = [
-        (f"name{n}x{n}.example", (), f"<title>Rossi plumbing</title><p>{about}</p><a href=/mail>mail</a>")
-        for n in range(5)
+        (f"name{n}x{n}.example", ("park.test",), f"<title>Rossi plumbing</title><p>{about}</p><a href=/mail>mail</a>")
+        for n in range(6)
     ]
-    assert {row["reason"].partition(":")[0] for row in judged(copies).sites.to_pylist()} == {
-        "5 sites with a similar page belong to 1 owner"
-    }
-    pair = [row["reason"] for row in judged(theme[:2]).sites.to_pylist()]
-    assert pair == ["only 2 sites have a similar page: 3 are needed to judge them together"] * 2
+    found = judged([*copies, *(parked(n, "park.test") for n in range(8))])
+    rows = {row["site"]: row for row in found.sites.to_pylist()}
+    assert {rows[name]["kind"] for name, _, _ in copies} == {"copies"}
+    assert len({rows[name]["owner_group"] for name, _, _ in copies}) == 1
+    assert provider(found, "park.test")["voices"] == 9
+
+
+def test_the_lower_bound_of_a_share() -> None:
+    low, high = share_bounds(16, 20)
+    assert (round(low, 3), round(high, 3)) == (0.584, 0.919)
+    assert share_bounds(0, 0) == (0.0, 1.0)
+    found = judged([parked(n, "host.test") for n in range(4)] + [unlike(n, "host.test") for n in range(3)])
+    row = provider(found, "host.test")
+    assert (row["verdict"], row["reason"]) == (UNKNOWN, "4 of 7 sites are parked, but that may be chance: at least 25%")
 
 
 def test_a_site_with_something_to_say_is_not_parked_with_its_cluster() -> None:
@@ -180,26 +221,23 @@ def test_a_site_with_something_to_say_is_not_parked_with_its_cluster() -> None:
     blog = blog.replace("Buy this one", text(9, 300))
     found = judged([*MIXED, (name, providers, blog)])
     row = next(row for row in found.sites.to_pylist() if row["site"] == name)
-    assert row["verdict"] == OK
-    assert row["reason"].startswith("the page has a title and ")
-    assert row["reason"].endswith(" words of prose of its own, unlike 12 sites that look like it")
+    assert row["kind"] == "real"
+    assert row["site_cluster_id"] == 100
 
 
-def test_placeholders_are_reported_apart_and_condemn_nobody() -> None:
+def test_pages_that_show_no_site_condemn_nobody() -> None:
     pages = ["<html></html>", "<h1>It works!</h1>", "<title>404 Not Found</title><h1>Not Found</h1>"]
     sites: list[Site] = [(f"empty{n}.example", ("host.test",), pages[n % 3]) for n in range(30)]
     found = judged([*sites, *(parked(n, "host.test") for n in range(4))])
-    placeholders = [row for row in found.sites.to_pylist() if row["placeholder_kind"]]
-    assert len(placeholders) == 30
-    assert {(row["placeholder_kind"], row["reason"]) for row in placeholders} == {
-        ("near empty", "the page is nearly empty"),
-        ("default page", "the page is the default page of a server or hosting panel"),
-        ("http error", "the page is an HTTP error"),
+    rows = [row for row in found.sites.to_pylist() if row["site"].startswith("empty")]
+    assert {(row["kind"], row["site_cluster_id"]) for row in rows} == {
+        ("empty", None),
+        (HOSTING, None),
+        ("error", None),
     }
-    assert {(row["verdict"], row["site_cluster_id"]) for row in placeholders} == {(UNKNOWN, None)}
     row = provider(found, "host.test")
-    assert (row["verdict"], row["placeholder_sites"], row["parked_sites"]) == (OK, 30, 4)
-    assert row["reason"] == "4 of 24 sites are parked"
+    assert (row["verdict"], row["voices"], row["parked_sites"]) == (OK, 14, 4)
+    assert row["reason"] == "4 of 14 sites are parked"
 
 
 def test_only_errors_leave_the_verdict_to_the_others() -> None:
@@ -208,7 +246,7 @@ def test_only_errors_leave_the_verdict_to_the_others() -> None:
     assert provider(judged([*sites, *MIXED]), "park.test")["verdict"] == PARKED
     alone = provider(judged(sites), "park.test")
     assert alone["verdict"] == UNKNOWN
-    assert alone["reason"] == "too few sites to judge the provider: 0 of 5, HTTP errors not counted"
+    assert alone["reason"] == "too few sites show anything to judge the provider: 0 of 5"
 
 
 def test_small_providers_have_no_verdict_but_their_sites_have() -> None:
@@ -261,12 +299,6 @@ def test_the_calls_of_all_clusterings_are_counted() -> None:
     """The sites of a provider that are not alike are clustered again, and those calls count too."""
     once, again = (all_calls(judged(HOSTED, Rules(k=4, rounds=rounds))) for rounds in (1, 6))
     assert 0 < once < again
-
-
-def test_the_method_of_style_is_judged_in_the_same_table() -> None:
-    found = judged(MIXED, style_clusters=np.array([7] * 5 + [8] * 2 + [-1] * 8))
-    assert [row["style_verdict"] for row in found.sites.to_pylist()] == [PARKED] * 5 + [OK] * 10
-    assert {row["style_verdict"] for row in judged(MIXED).sites.to_pylist()} == {""}
 
 
 def test_no_sites_no_verdicts() -> None:

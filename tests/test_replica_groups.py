@@ -9,12 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import MIDDLE, document, learn, middle_lexicon, name, sign, text
-from samehand.grouping.forest import CheckRule, find_forest
-from samehand.methods.replica.groups import Replicas, agreeing_lexicon, candidates, find_replicas, signature_buckets
+from samehand.base.settings import Settings
+from samehand.grouping.forest import find_forest
+from samehand.methods.replica.groups import (
+    Replicas,
+    agreeing_lexicon,
+    candidates,
+    check_rule,
+    find_replicas,
+    signature_buckets,
+)
 from samehand.methods.replica.lexicon import Lexicon
-from samehand.methods.replica.signatures import ALL_WORDS, Signer
-
-RULE = CheckRule(edge_threshold=0.5, leader_threshold=0.8, exhaustive_bucket_size=64, max_leaders=64)
+from samehand.methods.replica.signatures import ALL_WORDS, PAIRS, Signer
 
 
 @pytest.fixture
@@ -22,8 +28,9 @@ def lexicon() -> Lexicon:
     return middle_lexicon()
 
 
-def group(signer: Signer, *texts: bytes, rule: CheckRule = RULE, **settings: float) -> Replicas:
-    return find_replicas(np.arange(100, 100 + len(texts)), sign(signer, *texts), rule=rule, **settings)
+def group(signer: Signer, *texts: bytes, threads: int = 1, **settings: float) -> Replicas:
+    ids = np.arange(100, 100 + len(texts))
+    return find_replicas(ids, sign(signer, *texts), Settings(**settings), threads=threads)
 
 
 def labels(found: Replicas) -> list[list[int]]:
@@ -64,9 +71,9 @@ def test_groups_are_the_components_of_all_agreeing_pairs(sets: list[set[int]], t
     signer = Signer(small, keep_least=0.3, lexicons=4)
     texts = [text(*(vocabulary[n] for n in words)) for words in sets]
     signed = sign(signer, *texts)
-    rule = CheckRule(edge_threshold=0.3, leader_threshold=threshold, exhaustive_bucket_size=64, max_leaders=4)
-    forest, _ = find_forest(signed.sets, signature_buckets(signed), rule=rule)
-    found = find_replicas(np.arange(len(sets)), signed, rule=rule, weakest=0.0)
+    settings = Settings(replica_cosine=threshold, replica_min_centre_cosine=0.0)
+    forest, _ = find_forest(signed.sets, signature_buckets(signed), rule=check_rule(settings))
+    found = find_replicas(np.arange(len(sets)), signed, settings)
     keys = signed.keys()
     edges = [
         (a, b)
@@ -78,7 +85,7 @@ def test_groups_are_the_components_of_all_agreeing_pairs(sets: list[set[int]], t
     assert {frozenset(own) for own in labels(found)} == expected
     touched = {row for edge in edges for row in edge}
     assert touched <= set(np.flatnonzero(candidates(keys)).tolist())
-    agreed = agreeing_lexicon(keys, forest.pairs)
+    agreed = agreeing_lexicon(keys, forest.pairs, forest.similarities, threshold)
     for (a, b), number in zip(forest.pairs.tolist(), agreed.tolist(), strict=True):
         assert keys[a][number] == keys[b][number] != 0
 
@@ -96,8 +103,8 @@ def _components(edges: list[tuple[int, int]], count: int) -> list[set[int]]:
 def test_chains_are_parted_and_the_weakest_cosine_is_told(lexicon: Lexicon) -> None:
     """Each document is near the next, the first and the last share nothing."""
     texts = [text(*MIDDLE[start : start + 60]) for start in range(120)]
-    signer = Signer(lexicon)
-    chained, parted = (group(signer, *texts, weakest=weakest) for weakest in (0.0, 0.7))
+    signer = Signer(lexicon, pairs=False)
+    chained, parted = (group(signer, *texts, replica_min_centre_cosine=weakest) for weakest in (0.0, 0.7))
     assert max(chained.groups.column("documents").to_pylist()) > 60
     assert min(chained.groups.column("weakest_cosine").to_pylist()) < 0.5
     assert min(parted.groups.column("weakest_cosine").to_pylist()) >= np.float32(0.7)
@@ -118,8 +125,8 @@ def test_a_bucket_of_thousands_costs_no_more_than_its_leaders(lexicon: Lexicon) 
     """One signature, 2,000 documents that are not alike: an adversary's bucket."""
     shared = document(1, 12).decode().split()
     texts = [text(*shared, *(f"own{name(40 * seed + n)}" for n in range(40))) for seed in range(2_000)]
-    rule = CheckRule(edge_threshold=0.5, leader_threshold=0.8, exhaustive_bucket_size=16, max_leaders=8)
-    found = group(Signer(lexicon, lexicons=2, min_share=0.0), *texts, rule=rule)
+    signer = Signer(lexicon, lexicons=2, min_share=0.0, pairs=False)
+    found = group(signer, *texts, exhaustive_bucket_size=16, max_leaders=8)
     assert found.counts.large_buckets == found.counts.buckets >= 1
     assert 0 < found.counts.checks <= 3 * 2_000 * 8
     assert found.counts.leader_cap_hits > 1_000
@@ -132,3 +139,60 @@ def test_documents_that_are_never_alike_and_none_at_all(lexicon: Lexicon) -> Non
         found = group(signer, *texts)
         assert found.members.num_rows == found.groups.num_rows == 0
         assert found.counts.rows == len(texts)
+
+
+def sentence(seed: int, words: int = 300) -> list[str]:
+    """Words with short ones between them, as sentences have."""
+    draw = np.random.default_rng(seed)
+    return [str(word) for word in draw.choice([*MIDDLE, "of", "the", "and", "to"] * 3, words)]
+
+
+def changed(words: list[str], seed: int, *, replaced: float = 0.0, added: float = 0.0) -> bytes:
+    """A copy with words replaced, and others behind it."""
+    draw = np.random.default_rng(seed)
+    copy = [f"other{name(int(draw.integers(1 << 19)))}" if draw.random() < replaced else word for word in words]
+    more = [f"salad{name(int(draw.integers(1 << 19)))}" for _ in range(round(added * len(words)))]
+    return text(*copy, *more)
+
+
+def test_neighbouring_words_find_what_signatures_lose(lexicon: Lexicon) -> None:
+    words = [sentence(seed) for seed in range(6)]
+    replaced = [changed(own, 10 * n + copy, replaced=0.08) for n, own in enumerate(words) for copy in range(3)]
+    found = group(Signer(lexicon, lexicons=0), *replaced, *(text(*sentence(seed)) for seed in range(50, 80)))
+    assert labels(found) == [[100 + 3 * n, 101 + 3 * n, 102 + 3 * n] for n in range(6)]
+    assert set(found.members.column("found_by").to_pylist()) == {"pairs"}
+    assert set(found.members.column("lexicon").to_pylist()) == {PAIRS}
+    assert min(found.members.column("jaccard").to_pylist()) >= 0.4
+    assert found.shares.num_rows == 0
+    without = group(Signer(lexicon, lexicons=0, pairs=False), *replaced)
+    assert without.members.num_rows == without.shares.num_rows == 0
+
+
+def test_shared_text_is_told_and_not_merged(lexicon: Lexicon) -> None:
+    words = sentence(1)
+    texts = [changed(words, copy, added=1.0) for copy in range(3)] + [text(*sentence(seed)) for seed in range(50, 60)]
+    found = group(Signer(lexicon), *texts)
+    assert found.members.num_rows == 0
+    told = found.shares.to_pylist()
+    assert len(told) == 2
+    assert {row["page_id"] for row in told} | {row["with_page_id"] for row in told} == {100, 101, 102}
+    assert all(0.25 < row["jaccard"] < 0.4 < row["containment"] < 0.6 for row in told)
+
+
+def test_a_text_inside_a_longer_one_is_told(lexicon: Lexicon) -> None:
+    words = sentence(1)
+    found = group(Signer(lexicon), text(*words), changed(words, 5, added=3.0))
+    assert found.members.num_rows == 0
+    (told,) = found.shares.to_pylist()
+    assert told["jaccard"] < 0.35
+    assert told["containment"] > 0.7
+
+
+def test_the_papers_rule_asks_for_agreement_alone(lexicon: Lexicon) -> None:
+    shared = document(1, 10).decode().split()
+    texts = [text(*shared, *(f"own{name(100 * seed + n)}" for n in range(30))) for seed in range(3)]
+    paper = Settings.preset("paper")
+    signed = sign(Signer(lexicon, pairs=False), *texts)
+    found = find_replicas(np.arange(3), signed, paper)
+    assert labels(found) == [[0, 1, 2]]
+    assert max(found.members.column("cosine").to_pylist()[1:]) < 0.5

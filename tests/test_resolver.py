@@ -25,7 +25,7 @@ from samehand.methods.sites.nameservers.dns import Outcome, Resolver, TokenBucke
 
 pytest.importorskip("dns.asyncquery", reason="dnspython is not installed: pip install 'samehand[dns]'")
 
-from dns_server import BIG, DnsServer, dns_server
+from dns_server import BIG, HUGE, DnsServer, dns_server
 
 FAST = Settings(dns_rate=10_000, dns_timeout=10, dns_tries=2)
 HASTY = Settings(dns_rate=10_000, dns_timeout=0.1, dns_tries=2)
@@ -47,8 +47,8 @@ def test_every_outcome_is_counted(cache: Path) -> None:
         "empty.com": "empty",
         "refused.com": "refused",
         "broken.com": "servfail",
-        "bytes.com": "garbage",
         "other.com": "other",
+        "odd.com": "odd",
     }
     domains = ["www.good.com", "good.com", "gone.com", *plan, "192.0.2.1", "com", "no name"]
     with dns_server(plan) as server:
@@ -56,15 +56,16 @@ def test_every_outcome_is_counted(cache: Path) -> None:
     assert result.pairs.to_pylist() == [
         {"domain": "good.com", "ns": "ns1.park.net"},
         {"domain": "good.com", "ns": "ns2.park.net"},
+        {"domain": "odd.com", "ns": "ns.good.net"},
     ]
+    assert result.bad == {"bad_name": 3}
     assert result.providers_of("www.good.com") == ("park.net",)
     assert result.outcomes == {
-        "ok": 1,
+        "ok": 2,
         "nxdomain": 1,
         "no_answer": 2,
         "refused": 1,
         "servfail": 1,
-        "malformed": 1,
         "bad_name": 3,
     }
     said = {row["domain"]: (row["outcome"], row["queries"]) for row in map(json.loads, cache.read_text().splitlines())}
@@ -73,6 +74,35 @@ def test_every_outcome_is_counted(cache: Path) -> None:
     assert server.asked().count("good.com") == 1
     assert len(said) == 7
     assert sum(queries for _, queries in said.values()) == len(server.log)
+
+
+def test_what_does_not_answer_the_question_is_ignored_until_the_answer_comes(cache: Path) -> None:
+    """RFC 5452, section 9: a wrong id, question or sender must not end the wait."""
+    names = [f"d{number}.com" for number in range(5)]
+    with dns_server({name: ["ns.right.net"] for name in names}, is_lying=True) as server:
+        result = ask(server, names, cache)
+    assert result.outcomes == {"ok": 5}
+    assert {row["ns"] for row in result.pairs.to_pylist()} == {"ns.right.net"}
+    assert server.asked() == names
+    assert len(set(server.ids)) > 1
+    assert len(set(server.ports)) > 1
+
+
+@pytest.mark.parametrize("plan", ["never", "garbage"])
+def test_lies_alone_are_no_answer(plan: str, cache: Path) -> None:
+    with dns_server({"silent.com": plan}, is_lying=True) as server:
+        result = ask(server, ["silent.com"], cache, HASTY)
+    assert result.outcomes == {"timeout": 1}
+    assert result.pairs.num_rows == 0
+
+
+def test_absurdly_many_name_servers_are_cut_and_counted(cache: Path) -> None:
+    with dns_server({"huge.com": "huge"}) as server:
+        result = ask(server, ["huge.com"], cache)
+        again = ask(server, ["huge.com"], cache)
+    assert result.servers_of("huge.com") == tuple(HUGE[:64])
+    assert result.bad == again.bad == {"too_many": len(HUGE) - 64}
+    assert server.log == [("huge.com", "udp"), ("huge.com", "tcp")]
 
 
 def test_a_name_that_is_never_answered_times_out(cache: Path) -> None:

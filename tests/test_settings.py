@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from samehand.base.errors import SettingsError
+from samehand.base.presets import PRESETS
 from samehand.base.setting import GROUPS
-from samehand.base.settings import PRESETS, Settings, fields_of
+from samehand.base.settings import Settings, fields_of
 
 
 @pytest.mark.parametrize(

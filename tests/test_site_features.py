@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from samehand.html import parse_pages
 from samehand.methods.sites.evidence import Evidence, cluster_evidence
 from samehand.methods.sites.features import FEATURE_SCHEMA, MAX_TITLE, SKETCH_SIZE, Features, page_features
-from samehand.methods.sites.placeholders import HTTP_ERROR, NEAR_EMPTY
+from samehand.methods.sites.purpose import named
+from samehand.methods.sites.verdicts import EMPTY, ERROR, REDIRECT
 
 PARKED = "<title>{0}</title><h1>{0}</h1><p>Related searches</p><ul>" + "".join(
     f"<li><a href='http://click.example/?q={{{number}}}'>{{{number}}} {{1}}</a></li>" for number in range(1, 6)
@@ -93,7 +94,7 @@ def test_links_are_counted_by_where_they_lead() -> None:
 def test_redirects_are_known_by_their_host(page: str) -> None:
     first, second = stored(("a1.example", page.format("a1")), ("b2.test", page.format("b2"))).to_pylist()
     assert first["redirect_target"] == second["redirect_target"] != 0
-    assert first["placeholder_kind"] == ""
+    assert first["kind"] == REDIRECT
 
 
 def test_redirects_within_the_site_are_known_by_their_path() -> None:
@@ -105,11 +106,18 @@ def test_redirects_within_the_site_are_known_by_their_path() -> None:
     assert 0 not in targets
 
 
-def test_placeholders_are_named() -> None:
-    assert stored(("a.example", "<html></html>")).to_pylist()[0]["placeholder_kind"] == NEAR_EMPTY
-    assert (
-        stored(("a.example", "<p>All is well here today"), status=503).to_pylist()[0]["placeholder_kind"] == HTTP_ERROR
-    )
+def test_pages_that_show_no_site_are_named() -> None:
+    assert stored(("a.example", "<html></html>")).to_pylist()[0]["kind"] == EMPTY
+    assert stored(("a.example", "<p>All is well here today"), status=503).to_pylist()[0]["kind"] == ERROR
+
+
+def test_purpose_and_account_ids_are_kept() -> None:
+    page = "<title>a.example</title><script>ga('create', 'UA-1234567-3'); var x = 'UA-0000000'</script>"
+    other = page.replace("-3", "-9")
+    first, second = stored(("a.example", page), ("a.example", other)).to_pylist()
+    assert first["owner_ids"] == second["owner_ids"]
+    assert len(first["owner_ids"]) == 1
+    assert named(first["purpose"]) == ["its title is its own name"]
 
 
 def test_parked_pages_have_everything_in_common() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from samehand.base.errors import InputError
-from samehand.base.page import Page, Reject, Skip, pages_to_batch, rejects_to_batch
+from samehand.base.page import Page, Reject, Skip, rejects_to_batch
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samehand.base.errors import InputError
-from samehand.base.page import Page, Reject, pages_to_batch
+from samehand.base.page import Page, Reject
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
 

@@ -10,7 +10,8 @@ import time
 import tracemalloc
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,10 +26,11 @@ from warcio.warcwriter import WARCWriter
 
 from samehand.base.errors import InputError
 from samehand.base.page import Page, Reject, Skip
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
-from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit
+from samehand.sources import Outcome, Source, Unit, find_sources, plan_units, read_page, read_unit, runs
 from samehand.sources.archive import warc
-from samehand.sources.archive.records import Record
+from samehand.sources.runs import batched
 
 SETTINGS = Settings()
 HTML_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -419,35 +421,204 @@ def test_any_bytes_are_read_to_their_end(tmp_path_factory: pytest.TempPathFactor
         assert all(isinstance(outcome, Reject) for outcome in outcomes)
 
 
-def test_the_fast_and_the_careful_reader_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def careful_outcomes(source: Source, settings: Settings, patched: pytest.MonkeyPatch) -> list[Outcome]:
+    """What the careful reader alone makes of a file."""
+    with patched.context() as without:
+        without.setattr(warc.Archive, "fast_reader", lambda *_: None)
+        return outcomes_of(source, settings)
+
+
+ODD_BYTES = (b"\n", b"\r\n", b"", b" ", b":", b"\xff", b"\r\n ", b"\0", b"\t", b"<", b"0", b"Z", b";", b"\r")
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_the_fast_and_the_careful_reader_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packer: str) -> None:
     """One odd byte anywhere in a record, packed properly: both make the same of it."""
-
-    def never_fast(_file: object, _size: int, *, start: int, **_rest: int) -> Generator[Record, None, tuple[int, bool]]:
-        return start, False
-        yield
-
     chance = random.Random(7)
     for _ in range(150):
         records = some_records(4, size=100)
         for number in (1, 2):
-            at = chance.randrange(len(records[number]))
-            odd = chance.choice((b"\n", b"\r\n", b"", b" ", b":", b"\xff", b"\r\n "))
-            records[number] = records[number][:at] + odd + records[number][at + 1 :]
-        source = source_of(tmp_path / "x", PACKERS["gzip"](records))
-        fast = outcomes_of(source)
-        with monkeypatch.context() as patched:
-            patched.setattr(warc, "fast_records", never_fast)
-            assert outcomes_of(source) == fast
+            at = chance.randrange(min(len(records[number]), chance.choice((300, 10_000))))
+            odd = chance.choice(ODD_BYTES)
+            records[number] = records[number][:at] + odd + records[number][at + chance.choice((0, 1)) :]
+        source = source_of(tmp_path / "x", PACKERS[packer](records))
+        assert outcomes_of(source) == careful_outcomes(source, SETTINGS, monkeypatch)
 
 
-def test_the_fast_reader_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("packer", PACKERS)
+def test_both_readers_agree_about_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packer: str) -> None:
+    chance = random.Random(packer)
+    for _ in range(60):
+        data = bytearray(PACKERS[packer](some_records(chance.randrange(1, 6))))
+        for _ in range(chance.randrange(1, 4)):
+            at = chance.randrange(len(data))
+            size = chance.randrange(60)
+            data[at : at + chance.choice((0, size))] = chance.randbytes(chance.choice((0, 1, size)))
+        source = source_of(tmp_path / "x", bytes(data) or b"x")
+        assert outcomes_of(source) == careful_outcomes(source, SETTINGS, monkeypatch)
+
+
+HTTP_STARTS = (
+    b"HTTP/1.1 200 OK",
+    b"HTTP/1.0 204",
+    b"HTTP/2 200",
+    b"http/1.1 200 OK",
+    b"HTTP/1.1  200",
+    b"HTTP/1.1 404 No",
+    b"HTTP/1.1 2000",
+    b"HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 200 OK",
+    b"ICY 200 OK",
+    b"HTTP/1. 200 OK",
+    b"",
+)
+HTTP_FIELDS = (
+    b"Content-Type: text/html",
+    b"content-type:text/HTML; charset=utf-8",
+    b"Content-Type: text/html;charset=GBK",
+    b'Content-Type: text/html; charset="utf-8"',
+    b"Content-Type: application/xhtml+xml; charset=KOI8-R",
+    b"Content-Type: text/html; charset=utf-16",
+    b"Content-Type: image/png",
+    b"Content-Type:",
+    b"X: y",
+    b"Content-Type: text/html\r\n ; charset=big5",
+    b"Content-Type : text/html",
+    b"Content-Encoding: identity",
+    b"Transfer-Encoding: chunked",
+    b"Content-Type: text/html; charset=utf-8; x=y",
+    b"no colon",
+    b" folded: x",
+)
+LINE_ENDS = (b"\r\n", b"\n")
+BODY_STARTS = (
+    b"<html>",
+    b" \n",
+    b"",
+    b"\xef\xbb\xbf<p>",
+    b"\xff\xfe<\0p\0>\0",
+    b"%PDF-1",
+    b"<\0p\0" * 200,
+    b"plain words",
+    b"<meta charset=utf-8>",
+    b"<META http-equiv=x content='text/html; charset=windows-1251'>",
+    b"a\0b",
+    b"<!-- <meta charset=gbk> --><meta charset=koi8-r>",
+    b"<meta charset=shift_jis>",
+    b"<meta name=charset>",
+    b"<a charset=gbk><meta charset='utf-8'>",
+    b"<meta/charset = utf-8>",
+    b"<meta x<y charset=latin1>",
+    b"<meta charset=utf-16>",
+    b"<script charset=utf-8></script><meta charset=gbk>",
+    b"<p><!-- charset=utf-8 --><meta name=x><meta charset=latin1>",
+    b"<meta <!-- x > --> charset=utf-8>",
+    b"<meta char<!-- -->set=utf-8>",
+    b"<meta charset=utf-8<!-- -->x>",
+    b"<meta charset=utf-8 <!-- -->x>",
+    b"<!-- never closed <meta charset=utf-8>",
+    b"<!--><meta charset=utf-8>--><meta charset=koi8-r>",
+    b"<me<!-- -->ta charset=utf-8>",
+    b"<metaphor charset=utf-8><meta charset=koi8-r>",
+    b"<meta x<meta charset=utf-8>",
+    b"GIF89a",
+    b"Plain",
+    b"<meta charset=nonsense><meta charset=big5>",
+    b"<meta" + b" x" * 300 + b" charset=utf-8>",
+    b"<p>" + b"x" * 1000 + b"<meta charset=utf-8>",
+    b"<p>" + b"x" * 1007 + b"<meta charset=u",
+)
+WARC_FIELDS = (
+    b"WARC-Date: 2024-02-29T00:00:00Z",
+    b"WARC-Date: 2024-05-06T07:08:09.250Z",
+    b"WARC-Date: 2024-13-06T07:08:09Z",
+    b"WARC-Date: 2024-04-31T07:08:09Z",
+    b"WARC-Date: 1969-04-30T07:08:09Z",
+    b"WARC-Target-URI: <http://b.example/>",
+    b"WARC-Target-URI: http://\xc3\xbc.example/",
+    b"WARC-Truncated: length",
+    b"WARC-Truncated:",
+    b"folded:\r\n x",
+    b"WARC-Payload-Digest: sha1:" + b"a2" * 16,
+    b"WARC-Payload-Digest: sha1:" + b"A1" * 16,
+    b"warc-type: request",
+    b"WARC-Payload-Digest: md5:" + b"A2" * 16,
+    b"WARC-Type: revisit",
+    b"no colon",
+    b"Content-Length: 7",
+    b"a\tb: c",
+)
+
+
+@given(
+    st.sampled_from(HTTP_STARTS),
+    st.lists(st.sampled_from(HTTP_FIELDS), max_size=3),
+    st.sampled_from(LINE_ENDS),
+    st.sampled_from(BODY_STARTS),
+    st.binary(max_size=8),
+    st.lists(st.sampled_from(WARC_FIELDS), max_size=2),
+    st.booleans(),
+)
+def test_both_readers_agree_about_odd_heads(
+    tmp_path_factory: pytest.TempPathFactory,
+    start: bytes,
+    fields: list[bytes],
+    line_end: bytes,
+    body: bytes,
+    rest: bytes,
+    extra: list[bytes],
+    any_status: bool,
+) -> None:
+    http = line_end.join([start, *fields, b"", b""])
+    lines = b"\r\n".join([b"X: y", *extra])
+    odd = [make_record(body=body + rest, http=http, extra=lines), make_record(body=body, http=http, extra=lines)]
+    odd[1] = odd[1].replace(b"WARC-Date: 2024-05-06T07:08:09Z\r\n", b"", 1)
+    settings = Settings(any_status=any_status)
+    source = source_of(tmp_path_factory.mktemp("odd") / "x", PACKERS["gzip"]([*odd, make_record()]))
+    with pytest.MonkeyPatch.context() as patched:
+        careful = careful_outcomes(source, settings, patched)
+    assert outcomes_of(source, settings) == careful
+    batches = [
+        rows.batch(0) for rows, _ in batched(read_unit(Unit(0, source, 0, source.size), settings).items(), Counter())
+    ]
+    assert batches == [pages_to_batch([item for item in careful if isinstance(item, Page)], 0)]
+
+
+@pytest.mark.parametrize("packer", ["plain", "gzip", "zstd", "lz4"])
+def test_the_fast_reader_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packer: str) -> None:
+    """To the last record, in all packings that have a member for each."""
+
     def careful_reader(*_: object) -> None:
         raise AssertionError
 
-    source = source_of(tmp_path / "x", PACKERS["gzip"](some_records(5)))
+    source = source_of(tmp_path / "x", PACKERS[packer](some_records(5)))
     monkeypatch.setattr(warc.Archive, "reader", careful_reader)
-    reading = iter(read_unit(Unit(0, source, 0, source.size), SETTINGS))
-    assert urls(itertools.islice(reading, 4)) == [f"http://h{number}.example/" for number in range(4)]
+    (run,) = read_unit(Unit(0, source, 0, source.size), SETTINGS).items()
+    assert urls(run.outcomes()) == [f"http://h{number}.example/" for number in range(5)]
+
+
+def test_batches_depend_on_the_records_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever reader read them, and wherever runs end."""
+    records = some_records(40, size=900)
+    records[7] = make_record(http=HTML_HEAD.replace(b"200", b"404"))
+    records[11] = make_record(record_type=b"request")
+    records[20] = make_record(body=b"<meta charset=gbk><p>")
+    source = source_of(tmp_path / "x", PACKERS["gzip"](records))
+    monkeypatch.setattr(runs, "BATCH_PAGES", 6)
+    monkeypatch.setattr(runs, "BATCH_BYTES", 2_000)
+
+    def batches() -> list[tuple[list[dict[str, object]], list[Reject]]]:
+        skipped: Counter[str] = Counter()
+        items = read_unit(Unit(0, source, 0, source.size), SETTINGS).items()
+        # Rows are listed at once: a batch is used again after the next one.
+        found = [(rows.batch(0).to_pylist(), list(rejects)) for rows, rejects in batched(items, skipped)]
+        assert skipped == {"request": 1}
+        return found
+
+    fast = batches()
+    assert [len(batch) for batch, _ in fast if len(batch) > 6] == []
+    assert len(fast) > 6
+    monkeypatch.setattr(warc.Archive, "fast_reader", lambda *_: None)
+    assert batches() == fast
 
 
 def gzip_of_many(start: bytes, letter: bytes, count: int) -> bytes:
@@ -691,7 +862,7 @@ def test_an_error_in_our_own_code_is_one_reject(tmp_path: Path, monkeypatch: pyt
         raise RuntimeError("oops \ud800")
 
     monkeypatch.setattr(warc, "page_from_response", fails)
-    (outcome,) = read_bytes(tmp_path, make_record())
+    (outcome,) = read_bytes(tmp_path, make_record(http=b"HTTP/1.1 200 OK\r\n\r\n"))
     assert (outcome.reason, outcome.damaged, outcome.detail) == ("reader_error", True, "RuntimeError: oops ?")
 
 

@@ -8,7 +8,7 @@ run.members(1)           # the pages of cluster 1 by similarity to its medoid
 run.like(html, url=url)  # one page against all
 run.replicas()           # groups of near replicas
 run.language()           # text that a machine made
-run.sites()              # parked sites and the providers behind them
+run.sites()              # kinds of sites and the providers behind them
 run.explain(a, b)        # why two pages are alike
 run.sql("select * from style_clusters")
 samehand.add("run", "more.warc.gz")

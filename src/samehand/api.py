@@ -34,7 +34,8 @@ def scan(
             text (the settings url_column, text_column, html_column and id_column name other columns), globs, @files
             that list inputs, "-" for standard input.
         out: The run folder.
-        signals: The methods: "style", "replica", "language", "sites", several of them, or "all".
+        signals: The methods: "style", "replica", "language", "phrases", "sites", several of them, or
+            "all".
         settings: Settings that differ from the defaults.
         workers: Processes on this machine; one per core if not given.
         engine: Another engine, such as `SparkEngine`.
@@ -54,7 +55,7 @@ def scan(
     Example:
         >>> run = samehand.scan(crawl, out, signals="all")
         >>> run.methods
-        ['style', 'replica', 'classes', 'language', 'sites']
+        ['style', 'replica', 'classes', 'language', 'phrases', 'sites']
     """
     from samehand.engine.pipeline import run_scan
 

@@ -126,11 +126,41 @@ def signature_rows(seed: int, count: int) -> pa.Table:
         "status": pa.array(statuses),
         "words_digest": digests,
         "signatures": pa.array([signed.tobytes() for _, signed in documents], pa.binary(8 * LEXICONS)),
+        **sketch_columns(rng, len(documents)),
         "word_set": pa.array([found for found, _ in documents], pa.large_list(pa.uint32())),
         "link_hosts": pa.array([[]] * len(documents), pa.large_list(pa.uint64())),
         "markup_flags": pa.array((np.arange(len(documents)) % 50 == 0).astype(np.uint8)),
     }
     return pa.table(columns).take(pa.array(order))
+
+
+def sketch_columns(rng: np.random.Generator, count: int) -> dict[str, Any]:
+    """Sketches of neighbouring words: a crowd, a chain, near and equal ones, some that share text, strangers."""
+
+    def strangers(rows: int) -> NDArray[np.uint16]:
+        return rng.integers(0, 1 << 16, (rows, 128)).astype(np.uint16)
+
+    def near(rows: NDArray[np.uint16], share: float) -> NDArray[np.uint16]:
+        return np.where(rng.random(rows.shape) < share, strangers(len(rows)), rows)
+
+    chain = [strangers(1)[0]]
+    for step in range(60):
+        chain.append(chain[-1].copy())
+        chain[-1][(40 * step + np.arange(40)) % 128] = strangers(1)[0, :40]
+    sketches = [
+        near(np.repeat(strangers(1), 200, axis=0), 0.2),
+        near(np.repeat(strangers(20), 8, axis=0), 0.3),
+        near(np.repeat(strangers(20), 5, axis=0), 0.5),
+        np.array(chain),
+        np.repeat(strangers(10), 3, axis=0),
+    ]
+    found = np.concatenate(sketches)
+    found = np.concatenate([found, strangers(max(0, count - len(found)))])[:count].astype(np.uint16)
+    pairs = (20 + 50 * (found[:, 0] % 7)).astype(np.int32)
+    pairs[::17] = 0
+    pairs[::19] *= -1
+    found[::17] = 0
+    return {"pairs": pairs, "pair_sketch": pa.array([row.tobytes() for row in found], pa.binary(256))}
 
 
 def page_rows(count: int, seed: int = 0) -> pa.Table:

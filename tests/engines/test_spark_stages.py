@@ -18,10 +18,11 @@ from samehand.base.settings import Settings
 from samehand.engine.spark import stages
 from samehand.engine.spark.common import Common, __version__
 from samehand.engine.spark.kinds import KINDS
-from samehand.grouping.edges import cut, spanning_forest
+from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import find_forest, join_equal
 from samehand.grouping.probes import Buckets
 from samehand.methods.replica.groups import find_replicas, signature_buckets
+from samehand.methods.replica.pairs import PairSketches, pair_buckets
 from samehand.methods.replica.signatures import Signed
 from samehand.methods.style.clusters import cluster_figures, group_rows
 from samehand.methods.style.sketches import probe_plan, searched
@@ -61,6 +62,9 @@ class Case:
             with searched(folder, self.settings, probe_plan(self.settings)) as (sketches, buckets):
                 return sketches, Buckets(list(buckets.columns), np.array(buckets.identity))
         self.signed = Signed.of(folder.read(REPLICA_SIGNATURES))
+        sketches, sizes = self.signed.sketches, self.signed.pairs
+        if self.name == "pairs":
+            return PairSketches.of(sketches, sizes, self.settings.shared_text), pair_buckets(sketches, sizes)
         return self.signed.sets, signature_buckets(self.signed)
 
     def rows(self, components: NDArray[np.int64], least: float, **labels: NDArray[np.int64]) -> pa.Table:
@@ -81,7 +85,11 @@ def folder(tmp_path_factory) -> RunFolder:
     return write_run(tmp_path_factory.mktemp("stages") / "run", values, (len(values) // 2,))
 
 
-@pytest.fixture(scope="module", params=[("style", "default"), ("style", "paper"), ("replica", "default")], ids="-".join)
+@pytest.fixture(
+    scope="module",
+    params=[("style", "default"), ("style", "paper"), ("replica", "default"), ("pairs", "default")],
+    ids="-".join,
+)
 def case(request, folder: RunFolder) -> Case:
     name, preset = request.param
     return Case(name, folder, PRESETS[preset])
@@ -209,19 +217,36 @@ def test_families(style: Case, chunk: int, every: bool) -> None:
     assert found.column("in_family").to_pylist() == (np.bincount(families)[families] > 1)[in_forest].tolist()
 
 
-def test_documents(folder: RunFolder, chunk: int) -> None:
-    case = Case("replica", folder, Settings())
-    settings = case.settings
-    components = case.page_ids[cut(case.forest, len(case.page_ids), 0.0)]
-    found = whole(stages.find_documents(case.common, cut_up(case.rows(components, 0.0), 17)))
-    rule = KINDS["replica"].rule(settings)
-    wanted = find_replicas(case.page_ids, case.signed, rule=rule, weakest=settings.replica_min_centre_cosine, threads=1)
+def test_documents_and_shared_text(folder: RunFolder, chunk: int) -> None:
+    words, pairs = (Case(name, folder, Settings()) for name in ("replica", "pairs"))
+    settings, page_ids = words.settings, words.page_ids
+    near = pairs.forest.above(settings.replica_jaccard)
+    both = Edges(np.concatenate([words.forest.packed, near.packed]), np.ones(len(words.forest) + len(near), np.float32))
+    components = page_ids[cut(spanning_forest([both], len(page_ids)), len(page_ids), 0.0)]
+    sketches = pairs.read.select(["page_id", "words"]).rename_columns(["page_id", "sketch"])
+    rows = words.rows(components, 0.0)
+    edges = pairs.rows(components, settings.replica_jaccard)
+    edges = edges.filter(pc.is_valid(edges.column("right"))).select(["component", "left", "right", "similarity"])
+    is_cosine = pa.array([True] * rows.num_rows, mask=np.asarray(rows.column("right").is_null()))
+    rows = pa.concat_tables(
+        [rows.append_column("is_cosine", is_cosine), edges.append_column("is_cosine", [[False] * len(edges)])],
+        promote_options="default",
+    )
+    places = pc.index_in(rows.column("page_id"), sketches.column("page_id").combine_chunks())
+    rows = rows.append_column("sketch", sketches.column("sketch").take(places)).sort_by("component")
+    found = whole(stages.find_documents(words.common, cut_up(rows, 17)))
+    wanted = find_replicas(page_ids, words.signed, settings, threads=1)
     order = [("replica_group_id", "ascending"), ("page_id", "ascending")]
     assert found.select(wanted.members.column_names).sort_by(order).equals(wanted.members)
     centres = found.filter(pc.is_valid(found.column("documents"))).sort_by("replica_group_id")
     assert centres.column("page_id").to_pylist() == wanted.groups.column("centre_page_id").to_pylist()
     for name in ("documents", "weakest_cosine", "mean_cosine"):
         assert centres.column(name).to_pylist() == wanted.groups.column(name).to_pylist()
+    loose = pairs.rows(page_ids[cut(pairs.forest, len(page_ids), 0.0)], 0.0)
+    shares = whole(stages.find_shares(words.common, cut_up(loose, 17))).sort_by("page_id")
+    told = pc.is_in(shares.column("page_id"), wanted.shares.column("page_id").combine_chunks())
+    assert shares.filter(told).equals(wanted.shares.cast(shares.schema))
+    assert shares.num_rows > wanted.shares.num_rows > 0
 
 
 def test_a_table_is_written_in_the_order_of_its_parts_and_ranked(folder: RunFolder, chunk: int, tmp_path) -> None:

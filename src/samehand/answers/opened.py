@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from samehand.answers.arguments import Path, engine_of, path_of, progress_of, texts_of
+from samehand.answers.arguments import Path, engine_of, number_of, path_of, progress_of, texts_of
 from samehand.answers.pages import PageName, RunPages
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, SettingsError, UsageError
@@ -16,6 +16,8 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, REJECTS
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from samehand.engine.engine import Engine
     from samehand.engine.progress import OnProgress
     from samehand.methods.style.answers import StyleAnswers
@@ -109,7 +111,7 @@ class OpenedRun:
         """What a method reported of its work, as `samehand status` shows it.
 
         Args:
-            method: "style", "replica", "classes", "language" or "sites".
+            method: "style", "replica", "classes", "language", "phrases" or "sites".
 
         Returns:
             Counts by name.
@@ -137,7 +139,7 @@ class OpenedRun:
         """Computes methods for the pages of the run. What is done already is not done again.
 
         Args:
-            method: "style", "replica", "language" or "sites", several of them, or "all".
+            method: "style", "replica", "language", "phrases" or "sites", several of them, or "all".
             workers: Processes on this machine; one per core if not given.
             engine: Another engine, such as `SparkEngine`.
             on_progress: A function that is told of `Progress`.
@@ -193,6 +195,13 @@ class OpenedRun:
             f"{self.path} has no answers of the method {method}. {has} Compute it in Python with "
             f"run.compute({method!r}), or name it in --signals of the same scan."
         )
+
+    def _numbered(self, table: "pa.Table", number: int, what: str, id_column: str) -> int:
+        """The stable id of a cluster or group by its number, which is its place in the table."""
+        if not 1 <= number_of(number, f"The number of a {what}") <= table.num_rows:
+            known = f"the numbers are 1 to {table.num_rows:,}" if table.num_rows else f"the run has no {what}"
+            raise UsageError(f"There is no {what} {number} in {self.path}: {known}.")
+        return int(table.column(id_column)[number_of(number, what) - 1].as_py())
 
     def _ensure(self, method: str) -> None:
         """Computes a method that the run does not have."""

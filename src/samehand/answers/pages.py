@@ -20,6 +20,7 @@ from samehand.store.done import part_name
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
+from samehand.store.table import Table
 from samehand.store.tables import CONTENT, PAGES
 
 _SUGGESTIONS = 3
@@ -64,6 +65,7 @@ class RunPages(PageList):
         self.folder = folder
         self._settings = settings
         self._unchanged: set[Source] = set()
+        self._last: dict[str, tuple[int, Any]] = {}
 
     def row_of(self, page: PageName) -> int:
         """The row of a page. A host or a site stands for its page with the shortest URL."""
@@ -109,7 +111,7 @@ class RunPages(PageList):
         number, place = self._place(row)
         stored = self._stored(row)
         if self.folder.part_path(CONTENT, number).is_file():
-            kept: bytes = self.folder.read_part(CONTENT, number).column("content")[place].as_py()
+            kept: bytes = self._part(CONTENT, number).column("content")[place].as_py()
             if zlib.crc32(kept) != stored["content_crc32"]:
                 raise RunError(f"{self.folder.part_path(CONTENT, number)} does not hold this page. {DAMAGED}")
             return kept
@@ -129,6 +131,16 @@ class RunPages(PageList):
             return content.decode("utf-8", "replace")
         return visible_text(as_utf8(content, self._stored(row)["content_charset"]))
 
+    def prose(self, row: int) -> str:
+        """The running sentences of a page."""
+        from samehand.html import prose_text
+        from samehand.sources.http.charset import as_utf8
+
+        content = self.content(row)
+        if self.is_text(row):
+            return prose_text(b"<plaintext>" + content)
+        return prose_text(as_utf8(content, self._stored(row)["content_charset"]))
+
     def is_text(self, row: int) -> bool:
         """Whether a page is plain text, as mail is. It has no style."""
         return bool(self._stored(row)["content_mime_detected"] == PLAIN_TEXT)
@@ -136,8 +148,16 @@ class RunPages(PageList):
     def _stored(self, row: int) -> dict[str, Any]:
         """The row of a page in the table of pages."""
         number, place = self._place(row)
-        stored: dict[str, Any] = self.folder.read_part(PAGES, number).slice(place, 1).to_pylist()[0]
+        stored: dict[str, Any] = self._part(PAGES, number).slice(place, 1).to_pylist()[0]
         return stored
+
+    def _part(self, table: Table, number: int) -> pa.Table:
+        """A part of a table. The last one of each table is kept, because pages that are asked for lie together."""
+        known, rows = self._last.get(table.name, (-1, None))
+        if known != number:
+            rows = self.folder.read_part(table, number)
+            self._last[table.name] = (number, rows)
+        return rows
 
     def _place(self, row: int) -> tuple[int, int]:
         """The unit of work of a page, and its place within the unit."""

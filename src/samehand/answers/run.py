@@ -1,6 +1,6 @@
 """A run and the questions one can ask it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, fraction_of, items_of, number_of, texts_of, told
-from samehand.answers.opened import OpenedRun
+from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
+from samehand.answers.phrases import TextGroups
 from samehand.answers.result import Result
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
@@ -19,6 +20,7 @@ from samehand.store.tables import (
     PROVIDERS,
     REPLICA_GROUPS,
     REPLICA_MEMBERS,
+    REPLICA_SHARES,
     SITE_CLUSTERS,
     SITES,
     STYLE_CLUSTERS,
@@ -34,17 +36,18 @@ if TYPE_CHECKING:
 
 
 _TEXT_COLUMNS = ("cluster_number", "fake_probability", "verdict", "judged_words", "url", "reasons")
-_SITE_COLUMNS = ("site", "provider", "sites", "verdict", "reason")
+_SITE_COLUMNS = ("site", "provider", "sites", "kind", "verdict", "probability", "reason")
 """What people look at first."""
 
 
-class Run(OpenedRun):
+class Run(RunExports, TextGroups):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
     A host or a site stands for its page with the shortest URL. Wrong arguments raise UsageError. A run that is
-    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language` and `sites`
-    are computed first where the run lacks them; `compute` does that with the workers, engine and settings you choose.
+    damaged, not finished, or without style where it is asked for raises RunError. `replicas`, `language`, `phrases`
+    and `sites` are computed first where the run lacks them; `compute` does that with the workers, engine and settings
+    you choose.
 
     Attributes:
         settings: The `Settings` that the run was made with.
@@ -118,13 +121,6 @@ class Run(OpenedRun):
         rows = self.folder.page_ids.rows(found.column("page_id").to_numpy())
         return self._pages.listed(rows, found.column("similarity").to_numpy())
 
-    def _numbered(self, table: pa.Table, number: int, what: str, id_column: str) -> int:
-        """The stable id of a cluster or group by its number, which is its place in the table."""
-        if not 1 <= number_of(number, f"The number of a {what}") <= table.num_rows:
-            known = f"the numbers are 1 to {table.num_rows:,}" if table.num_rows else f"the run has no {what}"
-            raise UsageError(f"There is no {what} {number} in {self.path}: {known}.")
-        return int(table.column(id_column)[number_of(number, what) - 1].as_py())
-
     def growth(self) -> Result:
         """The clusters that the last `samehand.add` changed.
 
@@ -191,19 +187,23 @@ class Run(OpenedRun):
         (name,), page = texts_of(pair[0], "The name of a page"), pair[1]
         return name, page if isinstance(page, Page) else page_of(page, None, self.settings)
 
-    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None) -> Result:
+    def spread(self, seeds: str | Iterable[str], *, cut: float | None = None, tiny: bool = False) -> Result:
         """From known bad pages to the pages of the same hand.
 
         Args:
             seeds: URLs, hosts or sites of the run.
             cut: Another threshold than that of the run.
+            tiny: Whether to follow pages of a few tags too, which strangers write alike.
 
         Returns:
             One row per page that shares a cluster with a seed: the seeds first, then the pages reached, each with the
             `path` from a seed to it and the `weakest` similarity on that path.
         """
+        from samehand.answers.spreading import spread
+
         self._require("style")
-        return Result(self._style.spread(texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut")))
+        found = spread(self, texts_of(seeds, "seeds"), cut=fraction_of(cut, "cut"))
+        return Result(pa.concat_tables([found.reached.table, found.refused.table])) if tiny else found.reached
 
     def weakest_link(self, page_ids: Iterable[int]) -> "WeakestLink | None":
         """The weakest of the links that hold pages together.
@@ -274,6 +274,15 @@ class Run(OpenedRun):
             raise RunError(f"{self.path / REPLICA_MEMBERS.path} lacks the members of group {number}. {DAMAGED}")
         return Result(found.sort_by([("cosine", "descending"), ("page_id", "ascending")]))
 
+    def shared_texts(self) -> Result:
+        """The documents that share text with another one and are not in its group of near replicas.
+
+        Returns:
+            One row per document: what it shares most text with, and how much.
+        """
+        self._ensure("replica")
+        return Result(self.folder.read(REPLICA_SHARES))
+
     def language(self, by: str = "page") -> Result:
         """How the text of the pages reads to the language model, likeliest fakes first.
 
@@ -296,28 +305,36 @@ class Run(OpenedRun):
         self._ensure("language")
         return Result(answers[by](self.folder), shown_first=_TEXT_COLUMNS)
 
-    def sites(self, *, nameservers: Paths = (), resolve: bool = False, retry: bool = False) -> "SiteAnswers":
-        """Parked sites, and the providers whose name servers they use.
+    def sites(
+        self,
+        *,
+        kind: str | Sequence[str] | None = None,
+        nameservers: Paths = (),
+        resolve: bool = False,
+        retry: bool = False,
+    ) -> "SiteAnswers":
+        """What kind of site each is, with evidence, and the providers whose name servers they use.
 
         Args:
+            kind: Only sites of this kind, or of one of these; all if not given.
             nameservers: Files of name servers: CSV with the columns domain and ns, zone files, answers of dig.
             resolve: Whether to ask DNS for the name servers that no file knows.
             retry: Whether to ask DNS again for those that it could not say before.
 
         Returns:
-            Verdicts on sites, their clusters and providers. Without new name servers they are judged once.
+            Kinds of sites, their clusters and providers. Without new name servers they are judged once.
 
         Raises:
+            UsageError: There is no such kind.
             InputError: A file of name servers cannot be read.
             SamehandError: `resolve` needs dnspython, which is not installed.
         """
-        from samehand.answers.sites import SiteAnswers, judge
+        from samehand.answers.sites import SiteAnswers, judge, of_kind
 
         judge(self, nameservers=nameservers, resolve=resolve, retry=retry)
         self._require("sites")
-        sites, clusters, providers = (
-            Result(self.folder.read(table), shown_first=_SITE_COLUMNS) for table in (SITES, SITE_CLUSTERS, PROVIDERS)
-        )
+        tables = [of_kind(self.folder.read(SITES), kind), *map(self.folder.read, (SITE_CLUSTERS, PROVIDERS))]
+        sites, clusters, providers = (Result(table, shown_first=_SITE_COLUMNS) for table in tables)
         return SiteAnswers(sites, clusters, providers, self.counts("sites"))
 
     def sql(self, query: str) -> Result:

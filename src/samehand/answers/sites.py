@@ -1,19 +1,24 @@
-"""Verdicts on the sites of a run."""
+"""Kinds of the sites of a run."""
 
 import asyncio
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from samehand.answers.arguments import Paths, paths_of
 from samehand.answers.result import Result
 from samehand.base.errors import UsageError
+from samehand.base.setting import nearest
 from samehand.base.settings import Settings
 from samehand.methods.sites.nameservers.dns import OnDnsProgress, ResolveProgress
 from samehand.methods.sites.nameservers.pairs import NameServers
 from samehand.methods.sites.nameservers.stored import store_servers
+from samehand.methods.sites.verdicts import KINDS
 
 if TYPE_CHECKING:
     from samehand.answers.run import Run
@@ -21,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class SiteAnswers:
-    """Verdicts on sites: the answer of `Run.sites`.
+    """Kinds of sites: the answer of `Run.sites`.
 
     Attributes:
-        sites: One row per site and provider: its verdict (parked, ok or unknown), and the reason.
+        sites: One row per site and provider: its kind, the probability, and the evidence.
         clusters: Clusters of home pages by structure, within a provider.
         providers: One row per provider of name servers, with its share of parked sites.
-        counts: How many sites, clusters and providers have which verdict, as `samehand status` shows it.
+        counts: How many sites are of which kind, and providers have which verdict, as `samehand status` shows it.
     """
 
     sites: Result
@@ -43,11 +48,22 @@ class SiteAnswers:
         return f"<p>{self._line()}</p>{self.sites._repr_html_()}"
 
     def _line(self) -> str:
-        verdicts = Counter(self.sites["verdict"])
-        counted = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in ("parked", "ok", "unknown"))
+        kinds = Counter(self.sites["kind"])
+        counted = ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()) or "none"
         return (
             f"{len(self.sites):,} sites: {counted}; {len(self.clusters):,} clusters, {len(self.providers):,} providers."
         )
+
+
+def of_kind(sites: pa.Table, kind: str | Sequence[str] | None) -> pa.Table:
+    """The sites of one or several kinds; all of them if none is named."""
+    if kind is None:
+        return sites
+    wanted = [kind] if isinstance(kind, str) else list(kind)
+    for name in wanted:
+        if name not in KINDS:
+            raise UsageError(f"There is no kind {name!r}{nearest(name, KINDS)}")
+    return sites.filter(pc.is_in(sites.column("kind"), pa.array(wanted, pa.string())))
 
 
 def judge(

@@ -7,10 +7,11 @@ import base64
 import dataclasses
 import functools
 import hashlib
+import importlib.resources
 import re
-import zlib
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
 
 import ada_url
@@ -112,8 +113,9 @@ REJECT_SCHEMA = pa.schema(
 )
 
 
-_PLAIN_HOST = re.compile(r"https?://((?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+)(?:[/?#]|\Z)")
+PLAIN_ORIGIN = re.compile(r"https?://((?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+)")
 """A host that every parser reads alike: lower-case letters, digits and single hyphens, with letters as last label."""
+_PLAIN_HOST = re.compile(PLAIN_ORIGIN.pattern + r"(?:[/?#]|\Z)")
 
 
 class Host(NamedTuple):
@@ -153,8 +155,13 @@ def _host_of_name(name: str) -> Host:
 
 @functools.cache
 def _suffix_lists() -> tuple[PublicSuffixList, PublicSuffixList]:
-    """With private rules foo.blogspot.com is a domain of its own, without them it belongs to blogspot.com."""
-    return PublicSuffixList(), PublicSuffixList(only_icann=True)
+    """With private rules foo.blogspot.com is a domain of its own, without them it belongs to blogspot.com.
+
+    The private rules are those of the suffix list and of data/shared_hosts.txt.
+    """
+    shared = importlib.resources.files("samehand") / "data" / "shared_hosts.txt"
+    rules = f"{Path(PSLFILE).read_text(encoding='utf-8')}\n{shared.read_text(encoding='utf-8').replace('#', '//')}"
+    return PublicSuffixList(rules.splitlines()), PublicSuffixList(only_icann=True)
 
 
 def is_shared_domain(name: str) -> bool:
@@ -163,6 +170,11 @@ def is_shared_domain(name: str) -> bool:
     The private rules of the suffix list count too, so github.io and amazonaws.com are shared domains.
     """
     return _suffix_lists()[0].is_public(name) or name in _above_suffixes()
+
+
+def public_suffix(name: str) -> str:
+    """The public suffix that a name stands below, or is; "" if it has none. The private rules do not count."""
+    return str(_suffix_lists()[1].publicsuffix(name) or "")
 
 
 @functools.cache
@@ -177,34 +189,12 @@ def _above_suffixes() -> frozenset[str]:
     )
 
 
-def pages_to_batch(pages: Sequence[Page], first_page_id: int) -> pa.RecordBatch:
-    """Consecutive pages as an Arrow batch: PAGE_SCHEMA and their content, with ids from `first_page_id` on."""
-    hosts = [host_of(page.url) for page in pages]
-    columns: dict[str, list[object]] = {
-        "page_id": list(range(first_page_id, first_page_id + len(pages))),
-        "url": [page.url or f"{page.source_path}#{page.warc_record_offset}" for page in pages],
-        "url_kind": [host.kind for host in hosts],
-        "url_host_name": [host.name for host in hosts],
-        "url_host_registered_domain": [host.registered_domain for host in hosts],
-        "url_host_private_domain": [host.private_domain for host in hosts],
-        "content_digest": [page.content_digest or digest_of(page.content) for page in pages],
-        "content_length": [len(page.content) for page in pages],
-        "content_crc32": [zlib.crc32(page.content) for page in pages],
-    }
-    for field in PAGE_SCHEMA:
-        if field.name not in columns:
-            columns[field.name] = [getattr(page, field.name) for page in pages]
-    arrays = [pa.array(columns[field.name], field.type) for field in PAGE_SCHEMA]
-    content = pa.array([page.content for page in pages], CONTENT_FIELD.type)
-    return pa.record_batch([*arrays, content], schema=PAGE_SCHEMA.append(CONTENT_FIELD))
-
-
 def rejects_to_batch(rejects: Sequence[Reject]) -> pa.RecordBatch:
     """Rejects as an Arrow batch."""
     arrays = [pa.array([getattr(reject, field.name) for reject in rejects], field.type) for field in REJECT_SCHEMA]
     return pa.record_batch(arrays, schema=REJECT_SCHEMA)
 
 
-def digest_of(content: bytes) -> str:
+def digest_of(content: bytes | memoryview) -> str:
     """SHA-1 in base 32, as in WARC-Payload-Digest and in Common Crawl's index."""
     return base64.b32encode(hashlib.sha1(content, usedforsecurity=False).digest()).decode("ascii")

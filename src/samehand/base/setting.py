@@ -14,6 +14,7 @@ GROUPS = {
     "markup": "Markup",
     "replica": "Near replicas",
     "language": "Fake text",
+    "phrases": "Shared phrases",
     "sites": "Sites",
     "providers": "Providers",
     "labels": "Labels",

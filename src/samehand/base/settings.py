@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from samehand.base.errors import SettingsError
+from samehand.base.presets import PRESETS
 from samehand.base.setting import check_value, nearest, setting
 
 PUBLIC_KEY = "samehand"
 ESTIMATORS = ("filled", "paper")
 PROFILES = ("web", "mail")
+NIDF_RANGES = ("lexicon", "paper")
 
 
 def _with_known_names(cls: type["Settings"]) -> type["Settings"]:
@@ -213,10 +215,28 @@ class Settings:
         high=1.0,
     )
     replica_cosine: float = setting(
-        0.8, "replica", "Cosine of the word sets that makes two candidates near replicas.", low=0.1, high=1.0
+        0.8,
+        "replica",
+        "Cosine of the word sets that makes two candidates near replicas. 0: agreement of a signature is enough.",
+        low=0.0,
+        high=1.0,
     )
     replica_min_centre_cosine: float = setting(
         0.7, "replica", "Cosine to the medoid that a member of a replica group needs at least.", low=0.0, high=1.0
+    )
+
+    nidf_range: str = setting(
+        "lexicon",
+        "replica",
+        "Words that signatures use: the range of the lexicon, or that of the paper (0.2 to 0.3 for mail).",
+        choices=NIDF_RANGES,
+    )
+    word_pairs: bool = setting(True, "replica", "Compare neighbouring words too.")
+    replica_jaccard: float = setting(
+        0.4, "replica", "Share of common neighbouring words that makes near replicas.", low=0.05, high=1.0
+    )
+    shared_text: float = setting(
+        0.2, "replica", "Share of common neighbouring words that is told as shared text.", low=0.05, high=1.0
     )
 
     language_model: str = setting("", "language", "Language model file. Empty: the shipped English model.")
@@ -230,8 +250,25 @@ class Settings:
         0.5, "language", "Call a text fake from this probability on.", low=0.0, high=1.0, common=True
     )
 
+    max_phrase_words: int = setting(
+        5_000, "phrases", "Look for phrases in the first words of a page, up to this many.", low=100, high=1 << 20
+    )
+    min_phrase_share: float = setting(
+        0.12,
+        "phrases",
+        "Share of a page's words in phrases of other pages from which it may belong to a text group.",
+        low=0.01,
+        high=1.0,
+    )
+
     max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
 
+    site_rule: str = setting(
+        "kinds",
+        "providers",
+        "How sites are judged: by kinds with evidence of purpose, or as the paper does, by structure alone.",
+        choices=("kinds", "paper"),
+    )
     clusters_per_provider: int = setting(
         16, "providers", "Clusters of a provider's sites (the paper's k).", low=1, high=10_000
     )
@@ -268,6 +305,8 @@ class Settings:
             raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
         if self.lexicon_sample_min > self.lexicon_sample_max:
             raise SettingsError("lexicon_sample_min is above lexicon_sample_max: swap them.")
+        if self.shared_text > self.replica_jaccard:
+            raise SettingsError("shared_text is above replica_jaccard: near replicas share text.")
         if self.family_threshold > self.cluster_threshold:
             raise SettingsError(
                 f"family_threshold ({self.family_threshold}) is above cluster_threshold ({self.cluster_threshold}): "
@@ -343,27 +382,6 @@ def _field_named(name: str) -> "dataclasses.Field[Any]":
     if name not in fields:
         raise SettingsError(f"There is no setting {name!r}{nearest(name, fields)}")
     return fields[name]
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "default": {},
-    # Section 4.2 of the paper: n = 32, m = 128, k = 1, t = 35, p = 20; empty dimensions never match (section 3.3).
-    "paper": {
-        "shingle_bytes": 32,
-        "fold_spaces": False,
-        "estimator": "paper",
-        "host_mask_max_page_bytes": 0,
-        "min_filled": 0,
-        "family_threshold": 35 / 128,
-        "cluster_threshold": 35 / 128,
-        "min_centre_ratio": 0.0,
-        "probes": 20,
-        "sketch_bits": 32,
-        # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8).
-        "lexicon_sample_min": 2 / 3,
-        "min_overlap": 5,
-    },
-}
 
 
 def fields_of(*groups: str) -> list["dataclasses.Field[Any]"]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import samehand
-from samehand.base.neutral import neutral
-from samehand.cli.render import columns_of, json_line, wrapped, write_rows
+from samehand.base.neutral import json_line, neutral
+from samehand.cli.render import columns_of, wrapped, write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

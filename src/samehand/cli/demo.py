@@ -8,6 +8,7 @@ from typing import Self
 import click
 
 from samehand.base.errors import UsageError
+from samehand.base.neutral import neutral
 from samehand.cli.common import say
 
 _SHIPPED = Path(__file__).parents[1] / "data"
@@ -46,5 +47,5 @@ def demo(folder: Path) -> None:
     """Put a small crawl with known truth into FOLDER: crawl.warc.gz, nameservers.csv, truth.csv."""
     files = write_demo(folder)
     for path in (files.crawl, files.nameservers, files.truth):
-        click.echo(path)
+        click.echo(neutral(str(path)))
     say(f"Now try: samehand scan {files.crawl} -o {folder / 'run'}")

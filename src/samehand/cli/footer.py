@@ -104,6 +104,7 @@ def next_commands(run: str, methods: Sequence[str], *, clusters: int) -> list[st
     more = "; the class of each cluster" if "style" in methods and "replica" not in methods else ""
     commands[f"samehand replicas {quoted}"] = f"near replicas{more}"
     commands[f"samehand fake {quoted}"] = "text that a machine made"
-    commands[f"samehand parked {quoted}"] = "parked sites and their providers"
+    commands[f"samehand phrases {quoted}"] = "pages made from the same phrases"
+    commands[f"samehand sites {quoted}"] = "kinds of sites and their providers"
     size = max(len(command) for command in commands)
     return ["Next:", *(f"  {command:<{size}}  {answer}" for command, answer in commands.items())]

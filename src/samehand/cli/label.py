@@ -1,7 +1,7 @@
 """The command that labels sites by hand, with few looks."""
 
-import csv
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +9,10 @@ import click
 
 import samehand
 from samehand.base.errors import InputError, SamehandError, UsageError
-from samehand.base.neutral import neutral
+from samehand.base.neutral import csv_line, neutral
+from samehand.base.wording import count
 from samehand.cli.common import say
 from samehand.cli.options import run_argument, setting_options, settings_from
-from samehand.cli.render import csv_cell
 
 if TYPE_CHECKING:
     from samehand.methods.sites.labelling import AnswerFile, Question
@@ -101,8 +101,7 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
 
     if not questions:
         return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["page_id", "cluster", "url", "label"])
+    sys.stdout.write(csv_line(["page_id", "cluster", "url", "label"]))
     looks: dict[int, set[str]] = {}
     for question in questions:
         seen = looks.setdefault(question.group, set()) if question.group != NO_GROUP else set()
@@ -110,7 +109,7 @@ def _print_questions(sites: "SiteLabelling", questions: "list[Question]") -> Non
         if len(seen) < FIRST_LOOKS and digest not in seen:
             seen.add(digest)
             group = "" if question.group == NO_GROUP else question.group
-            writer.writerow([question.page_id, group, csv_cell(question.url), ""])
+            sys.stdout.write(csv_line([question.page_id, group, question.url, ""]))
     say("These are open: fill in the labels and give the file with --answers FILE, or answer in a terminal.")
 
 
@@ -118,7 +117,8 @@ def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
     """Shows one page after the other until there is none left or somebody has had enough."""
     cards = _Cards(run)
     click.echo(
-        f"Give each page a label, such as parked or ok; {SKIP} skips it, {UNDO} undoes the last answer, {QUIT} quits."
+        f"Give each page a label, such as parked-ads or real; {SKIP} skips it, {UNDO} undoes the last answer, "
+        f"{QUIT} quits."
     )
     while question := sites.labelling.ask():
         click.echo(cards.of(question))
@@ -143,20 +143,25 @@ def _ask_people(run: str, sites: "SiteLabelling", file: "AnswerFile") -> None:
 
 
 class _Cards:
-    """What people see of a page; no verdict, which would tell them what to say."""
+    """What people see of a page; not its kind, which would tell them what to say."""
 
     def __init__(self, run: str) -> None:
         self._run = samehand.open_run(run)
-        sites = self._run.sites().sites
-        self._titles: dict[int, str] = dict(zip(sites["page_id"], sites["title"], strict=True))
+        rows = list(self._run.sites().sites)
+        self._rows = {row["page_id"]: row for row in rows}
+        self._alike = Counter(row["site_cluster_id"] for row in self._rows.values())
 
     def of(self, question: "Question") -> str:
-        """URL, title, size and first words."""
-        lines = ["", question.url, f"title: {self._titles[question.page_id]}"]
+        """URL, why it is asked for, title, words, prose, links and first words."""
+        row = self._rows[question.page_id]
+        others = self._alike[row["site_cluster_id"]] - 1 if row["site_cluster_id"] is not None else 0
+        why = f"{count(others, 'other site')} look alike" if others else "no other site looks like it"
+        lines = ["", question.url, f"asked because: {why}", f"title: {row['title']}"]
+        lines.append(f"{row['words']:,} words, {row['prose']:,} of them prose; {count(row['links'], 'link')}")
         try:
             words = self._run.text(question.page_id).split()
         except (SamehandError, OSError):
             lines.append("(the page cannot be read again: its input has gone)")
         else:
-            lines += [f"{len(words):,} words", " ".join(words[:FIRST_WORDS])[:400]]
+            lines.append(" ".join(words[:FIRST_WORDS])[:400])
         return "\n".join(neutral(line) for line in lines)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from samehand.base.errors import InputError, UsageError
-from samehand.base.neutral import neutral
+from samehand.base.neutral import json_line, neutral
 from samehand.base.settings import Settings
 from samehand.cli.common import DAMAGED, print_rows, say
 from samehand.cli.options import (
@@ -17,7 +17,6 @@ from samehand.cli.options import (
     profile_option,
     table_options,
 )
-from samehand.cli.render import json_line
 from samehand.methods.language import KINDS
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def train(inputs: tuple[str, ...], out: str, profile: str, **options: Any) -> No
     )
     with writing(Path(out).parent):
         model = train_model(inputs, out, rule=rule, settings=Settings(profile=profile), on_progress=say)
-    click.echo(f"{out}: {_described(model)}")
+    click.echo(neutral(f"{out}: {_described(model)}"))
 
 
 def _numbers(given: str) -> tuple[int, ...]:
@@ -224,7 +223,7 @@ def export(model: str, out: str | None) -> None:
     opened = Model.open(model)
     with writing(target.parent):
         write_arpa(opened, target)
-    click.echo(f"{target}: {_described(opened)}")
+    click.echo(neutral(f"{target}: {_described(opened)}"))
 
 
 @language.command("import")
@@ -238,4 +237,4 @@ def import_arpa(file: str, out: str) -> None:
     model = read_arpa(file)
     with writing(Path(out).parent):
         model.save(out)
-    click.echo(f"{out}: {_described(model)}")
+    click.echo(neutral(f"{out}: {_described(model)}"))

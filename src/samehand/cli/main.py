@@ -3,7 +3,6 @@
 Data goes to standard output, everything else to standard error.
 """
 
-import signal
 import sys
 from typing import NoReturn
 
@@ -13,13 +12,16 @@ import samehand
 from samehand.base.errors import SamehandError
 from samehand.base.neutral import neutral
 from samehand.cli.demo import demo
+from samehand.cli.export import export
 from samehand.cli.fake import fake
 from samehand.cli.label import label
 from samehand.cli.language import language
 from samehand.cli.options import Commands
+from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.runs import add, scan, status
-from samehand.cli.sites import parked, structure
+from samehand.cli.sites import sites, structure
+from samehand.cli.start import INTERRUPTED, SENTENCE
 from samehand.cli.style import clusters, compare, like, show, spread
 
 EXIT_CODES = """\b
@@ -29,16 +31,14 @@ Exit codes:
   3    finished, but some input was damaged (samehand status RUN says what)
   4    nothing readable in the inputs
   130  interrupted: run the same command again to go on"""
-INTERRUPTED = 130
 
 
 def main() -> NoReturn:
     """Entry point: turns errors into one sentence and an exit code."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = cli.main(prog_name="samehand", standalone_mode=False)
-    except click.exceptions.Abort:
-        _end(INTERRUPTED, "Interrupted. Run the same command again to go on.")
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _end(INTERRUPTED, SENTENCE)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
@@ -48,8 +48,6 @@ def main() -> NoReturn:
         _end(error.exit_code, f"Error: {neutral(error.format_message())}")
     except SamehandError as error:
         _end(error.exit_code, f"Error: {neutral(str(error))}")
-    except KeyboardInterrupt:
-        _end(INTERRUPTED, "Interrupted. Run the same command again to go on.")
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone; nothing to say
         sys.exit(0)
@@ -93,9 +91,11 @@ for command in (
     match,
     fake,
     language,
-    parked,
+    phrases,
+    sites,
     structure,
     label,
+    export,
     demo,
 ):
     cli.add_command(command)

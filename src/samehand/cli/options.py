@@ -13,8 +13,9 @@ from typing import Any
 import click
 
 from samehand.base.errors import UsageError
+from samehand.base.presets import PRESETS
 from samehand.base.setting import GROUPS, nearest
-from samehand.base.settings import PRESETS, PROFILES, Settings, fields_of
+from samehand.base.settings import PROFILES, Settings, fields_of
 from samehand.cli.common import TABLE_ROWS, say
 from samehand.methods import NAMES as METHODS
 
@@ -108,6 +109,9 @@ workers_option = option(
 )
 preset_option = option(
     "--preset", type=Names(tuple(PRESETS)), default="default", show_default=True, help="Settings to start from."
+)
+method_preset_option = option(
+    "--preset", type=Names(tuple(PRESETS)), help="Settings to start from.  [default: those of the run]"
 )
 profile_option = option("--profile", type=Names(PROFILES), default="web", show_default=True, help="Kind of the inputs.")
 cut_option = option("--cut", type=float, metavar="X", help="Threshold in place of the run's cluster threshold.")

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 30.0
 KERNELS = Path(__file__).parent.parent / "kernels"
-KERNELS_OF = {"style": "noise", "replica": "text/words", "language": "text/tokens", "sites": "tags"}
+KERNELS_OF = {
+    "style": "noise",
+    "replica": "text/words",
+    "language": "text/tokens",
+    "phrases": "phrases/words",
+    "sites": "tags",
+}
 """For each method a file of kernels that no other method compiles."""
 PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}"
 

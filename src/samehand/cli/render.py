@@ -1,21 +1,17 @@
 """Answers as people and programs want them: a table that fits the terminal, CSV, JSON lines, Parquet.
 
-Everything crawled was written by a stranger. `neutral` makes it safe to print: no title or URL reaches the terminal
-with an escape code, and no CSV cell starts a formula. Help is printed without pyarrow, so only Parquet imports it.
+base/neutral.py makes them safe to print. Help is printed without pyarrow, so only Parquet imports it.
 """
 
-import csv
 import dataclasses
 import io
-import json
-import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from samehand.base.errors import UsageError
-from samehand.base.neutral import UNSAFE, neutral
+from samehand.base.neutral import csv_line, json_line, neutral
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,32 +24,9 @@ PROSE = 20
 LONGEST = 260
 """A text below its row is cut to this: no host name with its port is longer."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # A user name before the host is left out: "bank.example@evil.example" is a page of evil.example. Browsers end the host
 # at a backslash, so an authority that holds one is shown as it is.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#\\]*@)?)?([^/?#]*)(.*)", re.DOTALL)
-
-
-def json_line(row: Mapping[str, Any]) -> str:
-    """A JSON object on one line. What a terminal or a line reader would interpret is escaped, and reads back equal."""
-    line = json.dumps(_rounded(row), ensure_ascii=False)
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(char if unicodedata.category(char) not in UNSAFE else _json_escape(char) for char in line)
-
-
-def _json_escape(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-
-
-def _rounded(value: Any) -> Any:
-    """A value for JSON: six decimals, and null for what is no number."""
-    if isinstance(value, float):
-        return round(value, 6) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: _rounded(inner) for name, inner in value.items()}
-    return [_rounded(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def write_rows(table: "pa.Table", form: str, out: TextIO, *, width: int | None = None) -> None:
@@ -64,9 +37,9 @@ def write_rows(table: "pa.Table", form: str, out: TextIO, *, width: int | None =
         for row in table.to_pylist():
             out.write(json_line(row) + "\n")
     elif form == "csv":
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(table.column_names)
-        writer.writerows([csv_cell(value) for value in row.values()] for row in table.to_pylist())
+        out.write(csv_line(table.column_names))
+        for row in table.to_pylist():
+            out.write(csv_line(row.values()))
     else:
         out.write(layout(table.column_names, [list(row.values()) for row in table.to_pylist()], width=width))
 
@@ -80,18 +53,6 @@ def _write_parquet(table: "pa.Table", out: TextIO) -> None:
     pq.write_table(table, whole, compression="zstd")
     out.flush()
     out.buffer.write(whole.getvalue())
-
-
-def csv_cell(value: object) -> object:
-    """A CSV cell that no spreadsheet takes for a formula."""
-    if isinstance(value, float):
-        return round(value, 6)
-    if isinstance(value, list):
-        value = " ".join(str(item) for item in value)
-    if isinstance(value, str):
-        value = neutral(value)
-        return "'" + value if value.startswith(_FORMULA) else value
-    return value
 
 
 def layout(headings: Sequence[str], rows: Iterable[Sequence[object]], *, width: int | None = None) -> str:
@@ -143,7 +104,7 @@ class _Column:
 
 def _column(heading: str, values: Sequence[object]) -> _Column:
     is_number = all(value is None or (isinstance(value, int | float) and type(value) is not bool) for value in values)
-    return _Column(heading, [_Cell(_shown(value)) for value in values], is_number)
+    return _Column(neutral(heading), [_Cell(_shown(value)) for value in values], is_number)
 
 
 def _shown(value: object) -> list[str]:

@@ -9,7 +9,7 @@ import click
 import samehand
 from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
-from samehand.base.settings import Settings
+from samehand.base.settings import Settings, fields_of
 from samehand.cli.common import engine_from, exit_code, print_lines, print_rows, run_with, say, say_status, watched
 from samehand.cli.options import (
     STREAMS,
@@ -19,6 +19,7 @@ from samehand.cli.options import (
     inputs_argument,
     lexicon_option,
     lexicons_option,
+    method_preset_option,
     option,
     profile_option,
     table_options,
@@ -33,7 +34,14 @@ GROUP_COLUMNS = {
     "mean_cosine": "mean",
     "centre_url": "centre",
 }
-MEMBER_COLUMNS = {"group_number": "group", "cosine": "cosine", "lexicon": "lexicon", "url": "url"}
+MEMBER_COLUMNS = {
+    "group_number": "group",
+    "cosine": "cosine",
+    "jaccard": "pairs",
+    "found_by": "found by",
+    "url": "url",
+}
+SHARE_COLUMNS = {"jaccard": "pairs", "containment": "contained", "url": "url", "with_url": "shares text with"}
 
 
 @click.group(cls=Commands)
@@ -73,7 +81,9 @@ def learn(inputs: tuple[str, ...], out: str, profile: str, low: float | None, hi
 @lexicon_option
 @lexicons_option
 @engine_options
+@method_preset_option
 @option("--members", is_flag=True, help="Every grouped document with its group, instead of the groups.")
+@option("--shares", is_flag=True, help="Documents that share text and are no near replicas, instead of the groups.")
 @option("--group", type=int, metavar="N", help="One group: its documents, and the words that they share.")
 @profile_option
 @table_options
@@ -82,9 +92,12 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
     """Groups of near replicas of TARGET, a run folder; or of mail or a crawl, with -o RUN.
 
     Two documents are near replicas if any of their K + 1 signatures agree and the cosine of their words is at least
-    0.8. A second run of the same command does only what is missing.
+    0.8, or if they have two fifths of their pairs of neighbouring words in common. --preset paper asks for an agreement
+    of signatures alone. A second run of the same command does only what is missing.
     """
-    changes = {"randomised_lexicons": options["lexicons"]} if options["lexicons"] is not None else {}
+    changes = _preset_changes(options["preset"])
+    if options["lexicons"] is not None:
+        changes["randomised_lexicons"] = options["lexicons"]
     if options["lexicon_path"]:
         changes["lexicon_path"] = str(Path(options["lexicon_path"]).resolve())
     if out is not None:
@@ -95,12 +108,20 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
         raise UsageError(f"{target} is not a run folder. To find replicas in other inputs, name a run folder with -o.")
     if options["group"] is not None:
         _print_group(run, options["group"], options["form"], options["top"])
+    elif options["shares"]:
+        print_rows(run.shared_texts(), options["form"], options["top"], columns=SHARE_COLUMNS)
     elif options["members"]:
         print_rows(run.replica_members(), options["form"], options["top"], columns=MEMBER_COLUMNS)
     else:
         print_rows(run.replicas(), options["form"], options["top"], columns=GROUP_COLUMNS)
     say_status(run, "replica")
     return exit_code(run)
+
+
+def _preset_changes(preset: str | None) -> dict[str, Any]:
+    """What a preset says about near replicas; nothing if none is named: a run keeps its own settings."""
+    named = Settings.preset(preset) if preset else None
+    return {field.name: getattr(named, field.name) for field in fields_of("replica")} if named else {}
 
 
 def _scanned(
@@ -140,12 +161,14 @@ def _print_group(run: "samehand.Run", number: int, form: str, top: int | None) -
 @click.option("--prototypes", required=True, type=click.Path(exists=True), help="Known mail: a folder, mbox or .eml.")
 @lexicon_option
 @lexicons_option
+@method_preset_option
 @format_option(STREAMS)
-def match(prototypes: str, lexicon_path: str | None, lexicons: int | None, form: str) -> None:
+def match(prototypes: str, lexicon_path: str | None, lexicons: int | None, preset: str | None, form: str) -> None:
     """Match mail from standard input with known PROTOTYPES: a line for each message, as it comes.
 
-    Says which prototype is nearest, by which of the K + 1 signatures (0 is the original lexicon, -1 all words), and
-    the cosine of their words. These are empty for a message that matches none.
+    Says which prototype is nearest, by which of the K + 1 signatures (0 is the original lexicon, -1 all words, -2
+    neighbouring words), the cosine of their words, and how many neighbouring words they have in common. These are empty
+    for a message that matches none. With --preset paper the agreement of a signature is enough.
     """
     from samehand.methods.replica.match import matched_stream
 
@@ -153,11 +176,12 @@ def match(prototypes: str, lexicon_path: str | None, lexicons: int | None, form:
         raise UsageError("match reads mail from standard input: samehand match --prototypes known/ < stream.mbox")
     path = Path(lexicon_path) if lexicon_path else None
     for line in matched_stream(
-        prototypes, sys.stdin.buffer, lexicon=path, settings=_match_settings(lexicons), form=form
+        prototypes, sys.stdin.buffer, lexicon=path, settings=_match_settings(lexicons, preset), form=form
     ):
         sys.stdout.write(line)
         sys.stdout.flush()
 
 
-def _match_settings(lexicons: int | None) -> Settings:
-    return Settings() if lexicons is None else Settings(randomised_lexicons=lexicons)
+def _match_settings(lexicons: int | None, preset: str | None) -> Settings:
+    changes = {} if lexicons is None else {"randomised_lexicons": lexicons}
+    return Settings.preset(preset or "default", profile="mail", **changes)

@@ -1,6 +1,5 @@
-"""The commands of structure: judge sites and their providers, compare the tags of two pages."""
+"""The commands of sites: their kinds and their providers, and the tags of two pages compared."""
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,18 +9,18 @@ import click
 
 import samehand
 from samehand.base.errors import InputError
-from samehand.base.settings import Settings
+from samehand.base.presets import PRESETS
+from samehand.base.settings import Settings, fields_of
 from samehand.base.wording import count, listed
 from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
 from samehand.cli.options import (
     RECORDS,
-    TABLES,
     engine_options,
     format_option,
     run_argument,
     setting_options,
     settings_from,
-    top_option,
+    table_options,
 )
 
 if TYPE_CHECKING:
@@ -33,37 +32,35 @@ PROVIDER_COLUMNS = {
     "provider": "provider",
     "verdict": "verdict",
     "sites": "sites",
+    "voices": "voices",
     "parked_sites": "parked",
-    "ok_sites": "ok",
-    "placeholder_sites": "placeholders",
+    "parked_share_low": "at least",
     "clusters": "clusters",
     "average_radius": "radius",
     "nameservers": "name servers",
 }
 SITE_COLUMNS = {
     "site": "site",
+    "kind": "kind",
+    "probability": "p",
     "provider": "provider",
-    "verdict": "verdict",
     "site_cluster_id": "cluster",
-    "distance": "distance",
-    "style_verdict": "by style",
     "reason": "reason",
 }
 CLUSTER_COLUMNS = {
     "site_cluster_id": "cluster",
     "provider": "provider",
-    "verdict": "verdict",
+    "kind": "kind",
     "sites": "sites",
     "mean_distance": "mean",
-    "radius": "radius",
+    "purpose_share": "purpose",
     "same_text_share": "text",
-    "prose": "prose",
+    "own_prose": "prose",
     "same_title": "titles",
     "shared_targets": "targets",
     "score": "score",
     "centre_url": "centre",
 }
-BLOCK_LISTS = ("rpz", "domains")
 DNS_LINE_SECONDS = 10.0
 
 
@@ -75,35 +72,27 @@ DNS_LINE_SECONDS = 10.0
 )
 @click.option("--resolve", is_flag=True, help="Ask DNS for the name servers that no file knows.")
 @click.option("--retry", is_flag=True, help="The same, and ask again for domains that could not be asked before.")
-@click.option("--sites", "view", flag_value="sites", help="The sites, instead of the providers.")
-@click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites.")
-@click.option("--providers", "view", flag_value="providers", help="The providers, where --format is not table.")
-@format_option(
-    (*TABLES, *BLOCK_LISTS),
-    " rpz is a response policy zone, domains lists the parked sites.",
-)
-@top_option
-@click.option("--serial", type=int, default=1, show_default=True, help="Serial of the zone: raise it with each change.")
-@click.option("--whole", is_flag=True, help="In the zone: all name servers of a provider, those never seen included.")
-@click.option("--block-sites", is_flag=True, help="In the zone: parked sites of other providers, too.")
-@click.option("--allow", type=click.Path(), default=None, help="File of domains never to be blocked, one a line.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only sites of this kind; may be repeated.")
+@click.option("--clusters", "view", flag_value="clusters", help="The clusters of sites, instead of the sites.")
+@click.option("--providers", "view", flag_value="providers", help="The providers of name servers.")
+@click.option("--preset", type=click.Choice(tuple(PRESETS)), help="paper judges as published: by structure alone.")
+@table_options
 @engine_options
 @setting_options("sites", "providers")
 @click.pass_context
-def parked(
+def sites(
     context: click.Context, /, run: str, files: tuple[str, ...], nameservers: tuple[str, ...], **options: Any
 ) -> None:
-    """Parked sites of RUN, and the providers whose name servers they use.
+    """The sites of RUN by kind: parked, for sale, default pages, errors, real, …; and the providers behind them.
 
-    A site is judged by its home page. The sites of one provider are clustered by the structure of their pages.
-    Clusters, sites and providers are parked, ok or unknown, each with a reason. FILES are more files of name servers.
+    A site is judged by its home page, by itself and among the sites of its provider, with evidence and a probability.
+    Kinds that accuse (parked-ads, for-sale, farm) need evidence of purpose. FILES are more files of name servers.
     Without any file, the name servers of the last time are used.
     """
     from samehand.answers.sites import judge
 
-    allowed = _names_in(options["allow"])
     opened = samehand.open_run(run)
-    wanted = settings_from(options, stored=opened.settings)
+    wanted = settings_from(options, stored=_preset(opened.settings, options["preset"]))
     changes = {name: value for name, value in wanted.as_dict().items() if value != getattr(opened.settings, name)}
     with watched(context, ["sites"]) as on_progress:
         servers = judge(
@@ -116,14 +105,19 @@ def parked(
             on_progress=on_progress,
             on_dns_progress=_DnsLines(),
         )
-    found = opened.sites()
-    if options["form"] in BLOCK_LISTS:
-        _print_list(opened, allowed, options)
-    else:
-        _print_view(found, options["view"] or _first_view(found), options["form"], options["top"])
+    found = opened.sites(kind=options["kinds"] or None)
+    _print_view(found, options["view"] or "sites", options["form"], options["top"])
     say_status(opened, "sites")
     for line in _closing_lines(found, servers, opened):
         say(line)
+
+
+def _preset(stored: Settings, name: str | None) -> Settings:
+    """The settings of a run with those of a preset that concern its sites."""
+    if name is None:
+        return stored
+    preset = Settings.preset(name).as_dict()
+    return Settings.from_dict(stored.as_dict() | {field.name: preset[field.name] for field in fields_of("providers")})
 
 
 class _DnsLines:
@@ -136,44 +130,6 @@ class _DnsLines:
         if progress.done == progress.total or time.monotonic() - self._last >= DNS_LINE_SECONDS:
             self._last = time.monotonic()
             say(f"DNS: {progress.done:,} of {progress.total:,} domains, {progress.queries:,} queries.")
-
-
-def _names_in(path: str | None) -> list[str]:
-    if path is None:
-        return []
-    try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}). Check the path of --allow.") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def _print_list(run: "samehand.Run", allowed: list[str], options: dict[str, Any]) -> None:
-    from samehand.exports.blocklists import LET_THROUGH, to_domains, to_rpz
-    from samehand.methods.sites.judge import stored_verdicts
-
-    verdicts = stored_verdicts(run.folder)
-    if options["form"] == "rpz":
-        made = to_rpz(
-            verdicts,
-            serial=options["serial"],
-            whole=options["whole"],
-            block_sites=options["block_sites"],
-            allow=allowed,
-        )
-    else:
-        made = to_domains(verdicts, allow=allowed)
-    sys.stdout.write(made.text)
-    entries = [count(number, kind.replace("_", " ")) for kind, number in made.written.items() if kind != LET_THROUGH]
-    passed = f"; {made.written[LET_THROUGH]:,} let through" if LET_THROUGH in made.written else ""
-    say(f"Written: {', '.join(entries) or 'nothing'}{passed}.")
-    if made.left_out:
-        say(f"Left out: {listed(made.left_out)}.")
-
-
-def _first_view(found: "SiteAnswers") -> str:
-    """Providers, or clusters where no provider is known."""
-    return "providers" if sum(found.counts["providers"].values()) else "clusters"
 
 
 def _print_view(found: "SiteAnswers", view: str, form: str, top: int | None) -> None:
@@ -192,12 +148,10 @@ def _closing_lines(found: "SiteAnswers", servers: "NameServers | None", run: "sa
     if not sites:
         yield "There is no site in this run: no page has a host name."
         return
-    if counts["placeholders"]:
-        yield f"Placeholder pages: {listed(counts['placeholders'])}."
     if counts["without_servers"] == sites:
         yield (
             "No name servers are known, so all sites are judged in one pool and no provider is: "
-            f"add them with --nameservers FILE, or ask DNS: samehand parked {run.path} --resolve"
+            f"add them with --nameservers FILE, or ask DNS: samehand sites {run.path} --resolve"
         )
     elif counts["without_servers"]:
         yield f"{count(counts['without_servers'], 'site')} without known name servers; --resolve asks DNS for them."

@@ -153,14 +153,27 @@ def _page(page: str, url: str | None, stored: Any, settings: Settings) -> "Page"
 )
 @cut_option
 @option("--sites", is_flag=True, help="The sites reached, with their pages, instead of the pages.")
+@option("--tiny", is_flag=True, help="Follow pages of a few tags too, which strangers write alike.")
 @table_options
-def spread(run: str, seeds: Any, cut: float | None, sites: bool, form: str, top: int | None) -> None:
+def spread(run: str, seeds: Any, cut: float | None, sites: bool, tiny: bool, form: str, top: int | None) -> None:
     """From known bad pages to the pages and sites of the same hand, with the path from seed to page."""
+    from samehand.answers.spreading import TINY_NOISE
     from samehand.cli.sentences import sites_of
 
-    wanted = [line for line in (line.strip() for line in seeds) if line and not line.startswith("#")]
-    found = samehand.open_run(run).spread(wanted, cut=cut)
+    wanted = lines_of(seeds)
+    opened = samehand.open_run(run)
+    found, all_found = opened.spread(wanted, cut=cut, tiny=tiny), opened.spread(wanted, cut=cut, tiny=True)
     print_rows(sites_of(found) if sites else found, form, top, columns=None if sites else SPREAD_COLUMNS)
     reached = found.filter(is_seed=False)
     sites_reached = count(len(set(reached["site"])), "site")
     say(f"{count(len(reached), 'page')} on {sites_reached} reached from {count(len(wanted), 'seed')}.")
+    weak = [row for row in all_found if row["noise_bytes"] < TINY_NOISE and not row["is_seed"]]
+    if weak:
+        pages = f"{count(len(weak), 'page')} on {count(len({row['site'] for row in weak}), 'site')}"
+        done = "were followed" if tiny else "were not followed; --tiny follows them"
+        say(f"WARNING: {pages} have next to no markup. Strangers write such pages alike: they {done}.")
+
+
+def lines_of(file: Any) -> list[str]:
+    """The lines of a file that say something."""
+    return [line for line in (line.strip() for line in file) if line and not line.startswith("#")]

@@ -8,8 +8,10 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,16 +22,19 @@ from samehand.base.settings import Settings
 from samehand.engine.engine import Plan, plan_inputs
 from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.tasks import Task, TaskOutcome, process_task
+from samehand.engine.worker import READY
 from samehand.methods.method import Counts, Method
+from samehand.sources.formats import READER_OF
 from samehand.store.folder import RunFolder
 
 WORKER = (sys.executable, "-m", "samehand.engine.worker")
+_LAST_WORDS = 2000
 TRIES = 2
 """How often a task whose worker died is tried in all."""
 
 
 class LocalEngine:
-    """Runs the stages on this machine. One worker, or one task, needs no second process.
+    """Runs the stages on this machine. One worker, or one task, needs no second process, unless its input is fragile.
 
     Args:
         workers: Processes; one per core if not given.
@@ -52,11 +57,13 @@ class LocalEngine:
     ) -> Iterator[TaskOutcome]:
         """Runs `process_task` on each task."""
         workers = min(self._workers, len(tasks))
-        if workers > 1:
-            yield from _Pool(folder, settings, on_progress).run(tasks, workers)
-            return
+        apart: list[Task] = []
         for task in tasks:
-            yield _run_here(folder, task, settings, on_progress)
+            if workers > 1 or READER_OF[task.unit.source.kind].is_fragile:
+                apart.append(task)
+            else:
+                yield _run_here(folder, task, settings, on_progress)
+        yield from _Pool(folder, settings, on_progress).run(apart, workers)
 
     def group(self, method: Method, folder: RunFolder, settings: Settings, on_progress: OnProgress) -> Counts:
         """Groups with one thread per worker."""
@@ -76,15 +83,32 @@ def _run_here(folder: RunFolder, task: Task, settings: Settings, on_progress: On
         return TaskOutcome(task, failure=str(error))
 
 
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """A process that starts meanwhile never gets SIGINT: a terminal sends it to all, and the engine decides.
+
+    For this process it is only put off.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """One worker process and the task it is at."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        self.process = subprocess.Popen(
-            WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
-        )
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": paths}
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - `stop` closes it
+        with _without_interrupts():
+            self.process = subprocess.Popen(
+                WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, env=environment, bufsize=0
+            )
         self.task: Task | None = None
+        self.is_ready = False
         self._heard = b""
 
     def give(self, task: Task, common: dict[str, Any]) -> None:
@@ -102,15 +126,18 @@ class _Worker:
         *lines, self._heard = (self._heard + chunk).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def stop(self) -> int:
-        """Ends the process and returns its exit code, negative for a signal."""
+    def stop(self) -> str:
+        """Ends the process and returns how it ended: its exit code or signal, and its last words."""
         if self.process.poll() is None:
             self.process.terminate()
         code = self.process.wait()
+        with self._said:
+            self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - _LAST_WORDS))
+            words = self._said.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         for stream in (self.stdin, self.stdout):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
-        return code
+        return (f"signal {-code}" if code < 0 else f"exit code {code}") + (f": {words}" if words else "")
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -167,7 +194,9 @@ class _Pool:
             yield from self._bury(worker, worker.task)
             return
         for kind, content in messages:
-            if kind == "progress":
+            if kind == READY:
+                worker.is_ready = True
+            elif kind == "progress":
                 self._on_progress(Progress(**content))
             elif kind in ("cannot_write", "damaged"):
                 raise (RunWriteError if kind == "cannot_write" else RunError)(content)
@@ -176,17 +205,21 @@ class _Pool:
                 self._give_next(worker)
                 yield TaskOutcome(task, content) if kind == "done" else TaskOutcome(task, failure=content)
 
-    def _dismiss(self, worker: _Worker) -> int:
+    def _dismiss(self, worker: _Worker) -> str:
         self._selector.unregister(worker.stdout)
         return worker.stop()
 
     def _bury(self, worker: _Worker, task: Task) -> Iterator[TaskOutcome]:
         """A worker died: its task is tried again by a fresh one, or given up."""
-        code = self._dismiss(worker)
+        what = self._dismiss(worker)
+        if not worker.is_ready:
+            raise SamehandError(
+                f"A worker process could not start ({what}). Allow more memory, or use fewer workers, "
+                "then run the same command again."
+            )
         tried = self._tries[task.unit.number]
         if tried < TRIES:
             self._waiting.appendleft((task, tried + 1))
         else:
-            what = f"signal {-code}" if code < 0 else f"exit code {code}"
             yield TaskOutcome(task, failure=f"the worker reading it died {TRIES} times ({what})")
         self._start()

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from samehand.base.buffers import as_binary
 from samehand.base.errors import InputError, RunError
-from samehand.base.page import CONTENT_FIELD, Page, pages_to_batch
+from samehand.base.page import CONTENT_FIELD, Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.methods.page_batch import PageBatch
 from samehand.sources import Source, Unit, changed_sources, read_unit
 from samehand.sources.texts import Text

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
@@ -16,21 +16,21 @@ from typing import Any, Self
 import pyarrow as pa
 
 from samehand.base.errors import InputError, RunError, RunWriteError, SamehandError
-from samehand.base.page import Outcome, Page, Reject, pages_to_batch, rejects_to_batch
+from samehand.base.page import Reject, rejects_to_batch
+from samehand.base.page_rows import PageRows
 from samehand.base.settings import Settings
 from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.stored_pages import SamePages, iterate_stored
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.registry import methods
 from samehand.sources import Reading, Unit, read_unit
+from samehand.sources.runs import batched
 from samehand.store.done import part_name
 from samehand.store.folder import RunFolder
 from samehand.store.page_ids import UNIT_BITS
 from samehand.store.table import Table
 from samehand.store.tables import CONTENT, PAGES, REJECTS
 
-BATCH_PAGES = 2048
-BATCH_BYTES = 48_000_000
 READ = PAGES.name
 """What a task does besides the rows of methods: it reads the unit and writes its pages and rejects."""
 
@@ -102,7 +102,7 @@ def process_task(folder: RunFolder, task: Task, settings: Settings, on_progress:
     # Methods and writing go on in a second thread: numba and Arrow leave the interpreter to the reader meanwhile.
     with _PartWriter(folder, task, settings) as parts, ThreadPoolExecutor(1) as behind:
         written = behind.submit(_nothing)
-        for pages, rejects in _batched(reading, parts.skipped):
+        for pages, rejects in batched(reading.items(), parts.skipped):
             written.result()
             on_progress(parts.progress())
             written = behind.submit(parts.write, pages, rejects)
@@ -213,9 +213,9 @@ class _PartWriter:
     ) -> None:
         self._open.__exit__(kind, error, trace)
 
-    def write(self, pages: Sequence[Page], rejects: Sequence[Reject]) -> None:
+    def write(self, pages: PageRows, rejects: Sequence[Reject]) -> None:
         """Appends pages, their rows, and rejects."""
-        batch = pages_to_batch(pages, (self._task.unit.number << UNIT_BITS) + self.pages)
+        batch = pages.batch((self._task.unit.number << UNIT_BITS) + self.pages)
         if self._task.reads:
             self._writers[PAGES].write(batch.select([column.name for column in PAGES.columns]))
             self._writers[REJECTS].write(rejects_to_batch(rejects))
@@ -224,12 +224,15 @@ class _PartWriter:
         else:
             self._same.check(batch)
         self.write_rows(batch)
-        self.without_url += sum(not page.url for page in pages)
-        self.content_bytes += sum(len(page.content) for page in pages)
+        self.without_url += pages.without_url
+        self.content_bytes += pages.content_bytes
         self.rejected.update(reject.reason for reject in rejects)
         self.damaged += sum(reject.damaged for reject in rejects)
-        latest: list[Page | Reject] = [*pages[-1:], *rejects[-1:]]
-        self._position = max([self._position, *(item.warc_record_offset for item in latest)])
+        latest = [
+            *batch.column("warc_record_offset")[-1:].to_pylist(),
+            *(one.warc_record_offset for one in rejects[-1:]),
+        ]
+        self._position = max([self._position, *latest])
 
     def write_rows(self, batch: pa.RecordBatch) -> None:
         """Appends the rows of the methods for a batch of pages with content."""
@@ -258,25 +261,3 @@ def page_table(method: str) -> Table:
     if table is None:
         raise InputError(f"The method {method} has no rows per page.")
     return table
-
-
-def _batched(reading: Iterable[Outcome], skipped: Counter[str]) -> Iterator[tuple[list[Page], list[Reject]]]:
-    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run.
-
-    Skips are counted in `skipped`.
-    """
-    pages: list[Page] = []
-    rejects: list[Reject] = []
-    size = 0
-    for item in reading:
-        if isinstance(item, Page):
-            pages.append(item)
-            size += len(item.content)
-        elif isinstance(item, Reject):
-            rejects.append(item)
-        else:
-            skipped[item.reason] += 1
-        if len(pages) >= BATCH_PAGES or size >= BATCH_BYTES or len(rejects) >= 8 * BATCH_PAGES:
-            yield pages, rejects
-            pages, rejects, size = [], [], 0
-    yield pages, rejects

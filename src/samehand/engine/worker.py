@@ -22,6 +22,8 @@ from samehand.engine.progress import Progress
 from samehand.engine.tasks import Task, attempt
 from samehand.store.folder import RunFolder
 
+READY = "ready"
+"""The first thing that a worker says: it is loaded, so what ends it from now on is its task."""
 _TELL_SECONDS = 0.2
 _SET_DEATH_SIGNAL = 1
 """Linux: prctl's PR_SET_PDEATHSIG."""
@@ -29,12 +31,12 @@ _SET_DEATH_SIGNAL = 1
 
 def main() -> None:
     """Serves units until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine decides what an interrupt means
     _die_with_engine()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a library that prints must not break the protocol
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin, requests), daemon=True).start()
+    _send(answers, READY, None)
     while True:
         _serve(requests.get(), answers)
 
@@ -51,22 +53,23 @@ def _listen(lines: IO[str], requests: "queue.SimpleQueue[dict[str, Any]]") -> No
     os._exit(0)  # the engine is gone: whatever is half written has no marker and will be done again
 
 
+def _send(answers: IO[str], kind: str, content: object) -> None:
+    answers.write(json.dumps([kind, content]) + "\n")
+    answers.flush()
+
+
 def _serve(request: dict[str, Any], answers: IO[str]) -> None:
     last_told = 0.0
-
-    def send(kind: str, content: object) -> None:
-        answers.write(json.dumps([kind, content]) + "\n")
-        answers.flush()
 
     def on_progress(progress: Progress) -> None:
         nonlocal last_told
         if time.monotonic() - last_told >= _TELL_SECONDS:
             last_told = time.monotonic()
-            send("progress", dataclasses.asdict(progress))
+            _send(answers, "progress", dataclasses.asdict(progress))
 
     folder = RunFolder(Path(request["folder"]))
     task = Task.from_dict(request["task"])
-    send(*attempt(folder, task, Settings.from_dict(request["settings"]), on_progress))
+    _send(answers, *attempt(folder, task, Settings.from_dict(request["settings"]), on_progress))
 
 
 if __name__ == "__main__":

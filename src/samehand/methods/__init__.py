@@ -3,8 +3,8 @@
 A new method is a folder, its name here, and its tables in `store/tables/`.
 """
 
-ORDER = ("style", "replica", "classes", "language", "sites")
+ORDER = ("style", "replica", "classes", "language", "phrases", "sites")
 """All methods, in the order in which they are grouped: a method stands behind those that it needs."""
 
-NAMES = ("style", "replica", "language", "sites")
+NAMES = ("style", "replica", "language", "phrases", "sites")
 """Methods that can be asked for. `classes` follows from style and replica."""

@@ -10,7 +10,8 @@ Everything read was written by an adversary. Every record that is read ends as e
     find      inputs to sources               reasons      why a record is no page
     files     folders and HTML files          tables       columns of tables, for `jsonl` and `parquet`
     texts     texts out of all these          mail/        messages and their MIME parts
-    archive/  WARC and ARC (`warc`), WACZ (`wacz`): `fast` reads sound gzip files, the other modules read with care
+    archive/  WARC and ARC (`warc`), WACZ (`wacz`): `fast` reads sound records, the other modules read with care
+    runs      pages that lie in a buffer, and batches of pages
     http/     responses, content codings, charsets, and bodies to pages
 """
 
@@ -24,6 +25,7 @@ from samehand.sources.find import changed_sources, find_sources
 from samehand.sources.formats import FORMATS, READER_OF
 from samehand.sources.reader import Reading, Source, Unit
 from samehand.sources.reasons import UNREADABLE_FILE, reject, text_of
+from samehand.sources.runs import Run
 
 __all__ = [
     "FORMATS",
@@ -49,7 +51,7 @@ def plan_units(sources: Sequence[Source], split_bytes: int) -> list[Unit]:
 def read_unit(unit: Unit, settings: Settings) -> Reading:
     """What a unit holds, in order. It is read while it is iterated."""
 
-    def outcomes(reading: Reading) -> Iterator[Outcome]:
+    def items(reading: Reading) -> Iterator[Outcome | Run]:
         source = unit.source
         try:
             yield from READER_OF[source.kind].read(unit, settings, reading)
@@ -57,7 +59,7 @@ def read_unit(unit: Unit, settings: Settings) -> Reading:
             # The file system failed, or the input is gone since it was found.
             yield reject(source.name, unit.start, reason=UNREADABLE_FILE, detail=text_of(error))
 
-    return Reading(unit, outcomes)
+    return Reading(unit, items)
 
 
 def read_sources(sources: Sequence[Source], settings: Settings) -> Iterator[Outcome]:

@@ -129,7 +129,9 @@ def _find_page(source: Source, source_path: str, offset: int, settings: Settings
 
 
 def _recognises(look: Look) -> bool:
-    return look.path.lower().removesuffix(".gz").removesuffix(".zst").endswith(_ENDINGS) and b"\0" not in look.text
+    """By the name of the file, and a first line that is text."""
+    name = look.path.lower().removesuffix(".gz").removesuffix(".zst")
+    return name.endswith(_ENDINGS) and b"\0" not in look.text.partition(b"\n")[0]
 
 
 CSV_READER: Final = Reader(kind="csv", inputs="CSV", recognises=_recognises, read=_read, find_page=_find_page)

@@ -235,6 +235,7 @@ PARQUET_READER: Final = Reader(
     inputs="Parquet",
     recognises=lambda look: look.start.startswith(b"PAR1"),
     split=_split,
+    is_fragile=True,
     read=_read,
     find_page=_find_page,
 )

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 from samehand.base.page import Outcome
 from samehand.base.settings import Settings
+from samehand.sources.runs import Run
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,15 +63,20 @@ class Reading:
     like a record, which an adversary can plant. Then read `Unit(..., start=previous.stop, exact=True)` instead.
     """
 
-    __slots__ = ("_outcomes", "first", "stop")
+    __slots__ = ("_items", "first", "stop")
 
-    def __init__(self, unit: Unit, outcomes: "Callable[[Reading], Iterator[Outcome]]") -> None:
+    def __init__(self, unit: Unit, items: "Callable[[Reading], Iterator[Outcome | Run]]") -> None:
         self.first = unit.start
         self.stop = max(unit.start, unit.end)
-        self._outcomes = outcomes
+        self._items = items
 
     def __iter__(self) -> Iterator[Outcome]:
-        return self._outcomes(self)
+        for item in self.items():
+            yield from item.outcomes() if isinstance(item, Run) else (item,)
+
+    def items(self) -> Iterator[Outcome | Run]:
+        """The same, with runs of pages that lie in a buffer as they are. A run is used before the next item is."""
+        return self._items(self)
 
 
 class Look(NamedTuple):
@@ -126,7 +132,8 @@ class Reader:
 
     `inputs` names such inputs in messages and in the help. `profile` is the one of the settings that reads them.
     `recognises_damaged` is asked when no reader recognises a file. `find_page` gets a source, a `source_path`, an
-    offset and the settings, and returns what is there.
+    offset and the settings, and returns what is there. `is_fragile` says that a library may end the process over a bad
+    input, so that the input is read in a process of its own.
     """
 
     kind: str
@@ -135,7 +142,8 @@ class Reader:
     recognises: Callable[[Look], bool]
     recognises_damaged: Callable[[Look], bool] = lambda look: False
     split: Split = whole
-    read: Callable[[Unit, Settings, Reading], Iterator[Outcome]]
+    is_fragile: bool = False
+    read: Callable[[Unit, Settings, Reading], Iterator[Outcome | Run]]
     find_page: Callable[[Source, str, int, Settings], Outcome | None]
 
 

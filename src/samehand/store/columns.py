@@ -14,6 +14,10 @@ def list_of(kind: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("item", kind, nullable=False))
 
 
+EVIDENCE = pa.struct([pa.field("name", TEXT, nullable=False), pa.field("value", TEXT, nullable=False)])
+"""A named item of evidence."""
+
+
 def large_list_of(kind: pa.DataType) -> pa.DataType:
     """A list without nulls, of which a part may have more than 2³¹ values."""
     return pa.large_list(pa.field("item", kind, nullable=False))
@@ -43,8 +47,9 @@ MARKUP_FLAGS = Column("markup_flags", pa.uint8(), "Limits of the markup pass tha
 TITLE = Column("title", TEXT, "Title of the page.")
 WORDS = Column("words", pa.int32(), "Words of the visible text.")
 LINKS = Column("links", pa.int32(), "Links.")
-PLACEHOLDER_KIND = Column("placeholder_kind", TEXT, "What kind of placeholder the page is; empty for none.")
-SITE_CLUSTER_ID = Column("site_cluster_id", WHOLE, "Stable id of the cluster of sites; null for placeholders.")
+PROSE = Column("prose", pa.int32(), "Words of running text.")
+KIND = Column("kind", TEXT, "Kind of site (docs/sites.md).")
+SITE_CLUSTER_ID = Column("site_cluster_id", WHOLE, "Stable id of the cluster of sites; null for none.")
 PROVIDER = Column(
     "provider", TEXT, "Registered domain of the name servers; `(unknown)` or `(others)` for sites that have none alone."
 )
@@ -73,7 +78,7 @@ _OF_PAGES = {
     "warc_record_length": "Stored bytes of the record.",
 }
 _OF_REJECTS = {
-    "doc_id": "The user's own id; empty for none.",
+    "doc_id": DOC_ID.about,
     "url": URL.about,
     "reason": "Why the record did not become a page.",
     "detail": "What exactly was wrong.",

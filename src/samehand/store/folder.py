@@ -207,7 +207,7 @@ class RunFolder:
         self._check_there(table, path)
         left = self._pages_of(number) if table.has_page_rows else 0
         first, names = number << UNIT_BITS, self._with_ids(table, columns)
-        with _checked(path), pq.ParquetFile(path) as part:
+        with _checked(path), pq.ParquetFile(path, page_checksum_verification=True) as part:
             self._check_schema(table, part.schema_arrow, path, names)
             for batch in _batches(part, names, rows):
                 left -= len(batch)
@@ -240,7 +240,7 @@ class RunFolder:
 
     def _read_file(self, table: Table, path: Path, columns: Sequence[str] | None) -> pa.Table:
         self._check_there(table, path)
-        with _checked(path), pq.ParquetFile(path) as part:
+        with _checked(path), pq.ParquetFile(path, page_checksum_verification=True) as part:
             self._check_schema(table, part.schema_arrow, path, columns)
             names = list(columns or table.schema(self.settings()).names)
             return self._checked_values(table, part.read(columns=names).select(names), path)

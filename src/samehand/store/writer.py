@@ -23,7 +23,11 @@ class TableWriter:
         with writing(self._path.parent):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = pq.ParquetWriter(
-                self._temporary, self.schema, compression="zstd", use_dictionary=_dictionary_columns(self.schema)
+                self._temporary,
+                self.schema,
+                compression="zstd",
+                use_dictionary=_dictionary_columns(self.schema),
+                write_page_checksum=True,
             )
         return self
 

@@ -83,20 +83,20 @@ class Steps:
         self._tell()
         return counts
 
-    def pages(self) -> "DataFrame":
-        """Every page of the method, as PAGES."""
-        read = self.parts(kinds.KINDS[self._name].table, stages.read_pages, kinds.PAGES, self._name)
-        return self.stored("pages", read)
+    def pages(self, kind: str) -> "DataFrame":
+        """Every page of a kind, as PAGES."""
+        read = self.parts(kinds.KINDS[kind].table, stages.read_pages, kinds.PAGES, kind)
+        return self.stored(f"{kind}-pages", read)
 
-    def twins(self, pages: "DataFrame") -> "DataFrame":
+    def twins(self, kind: str, pages: "DataFrame") -> "DataFrame":
         """The pages that are the same as a smaller one."""
         met = _met(pages.where("identity is not null").select("page_id", "identity"), "identity")
         ready = met.select("page_id").join(pages.drop("buckets"), "page_id").repartition("identity")
         ordered = ready.sortWithinPartitions("identity", "page_id")
-        twins = self.mapped(ordered, stages.join_twins, stages.TWINS, self._name)
-        return self.stored("twins", twins)
+        twins = self.mapped(ordered, stages.join_twins, stages.TWINS, kind)
+        return self.stored(f"{kind}-twins", twins)
 
-    def edges(self, pages: "DataFrame", twins: "DataFrame") -> tuple["DataFrame", list[int]]:
+    def edges(self, kind: str, pages: "DataFrame", twins: "DataFrame") -> tuple["DataFrame", list[int]]:
         """Edges between pages that share a bucket and between twins, and what `CheckCounts.add` adds up."""
         from pyspark.sql import functions as sql
 
@@ -105,16 +105,16 @@ class Steps:
         met = _met(entries.where("bucket is not null"), "probe", "bucket")
         ready = met.join(pages.drop("buckets", "identity"), "page_id").repartition("probe", "bucket")
         ordered = ready.sortWithinPartitions("probe", "bucket", "page_id")
-        checked = self.stored("checked", self.mapped(ordered, stages.check_met, stages.CHECKED, self._name))
+        checked = self.stored(f"{kind}-checked", self.mapped(ordered, stages.check_met, stages.CHECKED, kind))
         found = [row[0] for row in checked.where("counts is not null").select("counts").collect()]
         same = twins.where("similarity is not null").selectExpr("twin_of as left", "page_id as right", "similarity")
         edges = checked.where("counts is null").select("left", "right", "similarity").union(same)
         return edges, [sum(counts) for counts in zip(*found, strict=True)] or [0] * 4
 
-    def components(self, edges: "DataFrame") -> "DataFrame":
+    def components(self, kind: str, edges: "DataFrame") -> "DataFrame":
         """The component of each page that has an edge: page_id, component."""
-        found = components(edges, scratch=self._scratch / "rounds").withColumnRenamed("node", "page_id")
-        return self.stored("components", found)
+        found = components(edges, scratch=self._scratch / f"{kind}-rounds").withColumnRenamed("node", "page_id")
+        return self.stored(f"{kind}-components", found)
 
     def by_component(
         self, name: str, stage: Callable[..., Any], schema: str, edges: "DataFrame", pages: "DataFrame | None" = None

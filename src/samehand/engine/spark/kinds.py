@@ -18,7 +18,9 @@ from samehand.grouping.comparable import Searchable, shuffle_keys
 from samehand.grouping.forest import CheckRule
 from samehand.grouping.sketches import Sketches, sketch_words
 from samehand.kernels.noise import EMPTY
-from samehand.methods.replica import summary
+from samehand.kernels.text.pairs import WORDS
+from samehand.methods.replica import groups, summary
+from samehand.methods.replica.pairs import PairSketches, pair_buckets, pair_rule, sketch_identity
 from samehand.methods.replica.signatures import Signed, WordSets
 from samehand.methods.style.sketches import check_rule, probe_plan, sketch_lanes, stored_fingerprints
 from samehand.store.folder import RunFolder
@@ -26,6 +28,9 @@ from samehand.store.table import Table
 from samehand.store.tables import REPLICA_SIGNATURES, STYLE_FINGERPRINTS
 
 PAGES = "page_id long, identity long, draw long, comparable boolean, filled short, words binary, buckets array<long>"
+
+PAIRS = "pairs"
+_SKETCHED_ROWS = 1 << 12
 
 _Word = TypeVar("_Word", np.uint32, np.uint64)
 
@@ -102,11 +107,56 @@ def _compared_replica(rows: pa.RecordBatch, _: Settings) -> WordSets:
     return _DrawnSets(starts, words, rows.column("draw").to_numpy().astype(np.uint64))
 
 
+def _read_pairs(folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:
+    """Documents: the words are narrow sketches of neighbouring words and their sizes, the buckets those of probes."""
+    for batch in folder.iterate_part(REPLICA_SIGNATURES, number, summary.KEY_COLUMNS, _SKETCHED_ROWS):
+        sketches, sizes = summary.stored_sketches(pa.Table.from_batches([batch]))
+        narrow = PairSketches.of(sketches, sizes, settings.shared_text).words
+        words = np.column_stack([narrow, sizes.astype(np.uint64)]).view(np.uint8)
+        buckets = np.column_stack(list(pair_buckets(sketches, sizes).columns))
+        yield _page_batch(
+            batch.column("page_id"),
+            sketch_identity(sketches, sizes),
+            shuffle_keys(first_row + np.arange(len(batch))),
+            sizes != 0,
+            np.zeros(len(batch), np.int16),
+            as_binary(words.ravel(), np.arange(len(words) + 1) * words.shape[1]),
+            buckets.astype(np.int64),
+            buckets == EMPTY,
+        )
+        first_row += len(batch)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _DrawnPairs(PairSketches):
+    """Sketches that are drawn as among all documents of the run, where their rows decide."""
+
+    draws: NDArray[np.uint64]
+
+    def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Sort keys; only their upper halves count."""
+        return self.draws[rows] << np.uint64(32)
+
+
+def compared_pairs(rows: pa.RecordBatch, settings: Settings, column: str = "words") -> PairSketches:
+    """Sketches of neighbouring words, from rows that hold them in this column."""
+    words = _words(rows, np.uint64, column)[0].reshape(-1, WORDS + 1)
+    draws = rows.column("draw").to_numpy().astype(np.uint64)
+    return _DrawnPairs(words[:, :-1].copy(), words[:, -1].astype(np.int32), settings.shared_text, draws)
+
+
+def compared_documents(rows: pa.RecordBatch, settings: Settings) -> groups.Documents:
+    """Documents by both channels: their sets of words, and their sketches in the column `sketch`."""
+    sets, pairs = _compared_replica(rows, settings), compared_pairs(rows, settings, "sketch")
+    return groups.Documents(sets, pairs, settings.replica_min_centre_cosine, settings.replica_jaccard)
+
+
 KINDS = {
     "style": Kind(STYLE_FINGERPRINTS, _read_style, _compared_style, check_rule),
-    "replica": Kind(REPLICA_SIGNATURES, _read_replica, _compared_replica, summary.check_rule),
+    "replica": Kind(REPLICA_SIGNATURES, _read_replica, _compared_replica, groups.check_rule),
+    PAIRS: Kind(REPLICA_SIGNATURES, _read_pairs, compared_pairs, pair_rule),
 }
-"""By the names of the methods. The other methods are grouped whole, in one task."""
+"""By the names of the methods, and the second channel of replica. Other methods are grouped whole, in one task."""
 
 
 def _page_batch(
@@ -133,10 +183,10 @@ def _page_batch(
     )
 
 
-def _words(rows: pa.RecordBatch, kind: type[_Word]) -> tuple[NDArray[_Word], NDArray[np.int64]]:
+def _words(rows: pa.RecordBatch, kind: type[_Word], column: str = "words") -> tuple[NDArray[_Word], NDArray[np.int64]]:
     """All words end to end, and where those of each row start. Copied: kernels are compiled for writable arrays."""
     if not len(rows):
         return np.zeros(0, kind), np.zeros(1, np.int64)
-    data, offsets = column_buffers(rows.column("words").cast(pa.large_binary()))
+    data, offsets = column_buffers(rows.column(column).cast(pa.large_binary()))
     words = data[offsets[0] : offsets[-1]].copy().view(kind)
     return words, (offsets - offsets[0]) // words.itemsize

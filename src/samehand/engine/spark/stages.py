@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from samehand.base.errors import SamehandError
 from samehand.engine.spark.common import Common
-from samehand.engine.spark.kinds import KINDS
+from samehand.engine.spark.kinds import KINDS, compared_documents, compared_pairs
 from samehand.engine.spark.remote import batch_of
 from samehand.grouping.comparable import shuffle_keys
 from samehand.grouping.cuts import SUPPORT_SAMPLE, supported
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import check_buckets, join_equal
 from samehand.methods.registry import methods
-from samehand.methods.replica.groups import group_documents
+from samehand.methods.replica.groups import find_stars, group_documents, replica_forest
 from samehand.methods.style.clusters import cluster_figures, cluster_labels, find_grouped, host_hashes, scores
 from samehand.store.tables import PAGES, REPLICA_SIGNATURES, TABLES
 
@@ -37,8 +37,9 @@ CHECKED = "left long, right long, similarity float, counts array<long>"
 FOREST = "component long, left long, right long, similarity float, label long, speaks boolean"
 CLUSTERS = """page_id long, label long, similarity float, pages long, mean_similarity double, weakest_link float"""
 FAMILIES = "page_id long, style_family_id long, in_family boolean"
-DOCUMENTS = """page_id long, replica_group_id long, cosine float, linked_page_id long, linked_cosine float,
-    lexicon long, documents long, weakest_cosine float, mean_cosine float"""
+DOCUMENTS = """page_id long, replica_group_id long, cosine float, jaccard float, linked_page_id long,
+    linked_cosine float, lexicon long, found_by string, documents long, weakest_cosine float, mean_cosine float"""
+SHARES = "page_id long, with_page_id long, jaccard float, containment float"
 ADDRESSES = """page_id long, url string, doc_id string, host string, site string, host_hash long, site_hash long"""
 STATUSES = "status string, is_capped boolean"
 Batches = Iterator[pa.RecordBatch]
@@ -265,21 +266,31 @@ def find_documents(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches
     """Whole components to DOCUMENTS: those in groups. The row of a medoid has the group's figures."""
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
-        pages, edges = _pages_and_edges(rows)
+        by_cosine = pc.fill_null(rows.column("is_cosine"), True)
+        pages, cosines = _pages_and_edges(rows.filter(by_cosine))
+        _, pairs = _pages_and_edges(rows.filter(pc.or_(rows.column("right").is_null(), pc.invert(by_cosine))))
         signatures = pc.fill_null(pages.column("buckets").flatten(), 0).to_numpy().reshape(len(pages), -1)
         keys = np.column_stack([signatures, pc.fill_null(pages.column("identity"), 0).to_numpy()]).view(np.uint64)
-        members, groups = group_documents(
-            pages.column("page_id").to_numpy(),
-            KINDS["replica"].compared(pages, settings),
-            keys,
-            spanning_forest([edges], len(pages)),
-            settings.replica_cosine,
-            settings.replica_min_centre_cosine,
+        forest = replica_forest(
+            spanning_forest([cosines], len(pages)), spanning_forest([pairs], len(pages)), len(pages), settings
         )
+        documents = compared_documents(pages, settings)
+        members, groups = group_documents(pages.column("page_id").to_numpy(), documents, keys, forest, settings)
         places = pc.index_in(members.column("page_id"), groups.column("centre_page_id").combine_chunks())
         for name in ("documents", "weakest_cosine", "mean_cosine"):
             members = members.append_column(name, groups.column(name).take(places))
         yield from members.select(_names(DOCUMENTS)).to_batches()
+
+
+def find_shares(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
+    """Whole components of documents that share neighbouring words to SHARES."""
+    _, settings = common.unpacked()
+    for rows, _ in whole_groups(batches, ["component"]):
+        pages, edges = _pages_and_edges(rows)
+        page_ids = pages.column("page_id").to_numpy()
+        sketches = compared_pairs(pages, settings)
+        left, right = find_stars(sketches, spanning_forest([edges], len(pages)))
+        yield pa.record_batch([page_ids[left], page_ids[right], *sketches.estimates(left, right)], names=_names(SHARES))
 
 
 # Answers.

@@ -21,10 +21,10 @@ def group_style(steps: Steps) -> Counts:
     """Families and clusters, just as the local engine finds them."""
     steps.total = 11
     settings = steps.settings
-    pages = steps.pages()
-    twins = steps.twins(pages)
-    edges, found = steps.edges(pages, twins)
-    inside = edges.join(steps.components(edges).withColumnRenamed("page_id", "left"), "left")
+    pages = steps.pages("style")
+    twins = steps.twins("style", pages)
+    edges, found = steps.edges("style", pages, twins)
+    inside = edges.join(steps.components("style", edges).withColumnRenamed("page_id", "left"), "left")
     cut = steps.by_component("forest", stages.make_forests, stages.FOREST, inside)
     forest, placed = cut.where("right is not null"), cut.where("right is null").withColumnRenamed("left", "page_id")
     compared = pages.select("page_id", "comparable", "filled", "words")

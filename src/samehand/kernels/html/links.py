@@ -39,7 +39,7 @@ def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def _host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
+def host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
     """The position of the host in an absolute address (http://, https:// or //); -1 if there is none."""
     while start < end and data[start] <= 0x20:
         start += 1
@@ -57,7 +57,7 @@ def _host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
 
 @nb.njit(cache=True, nogil=True)
 def _host_of(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    begin = _host_start(data, start, end)
+    begin = host_start(data, start, end)
     return _hash_host(data, begin, end) if begin >= 0 else np.uint64(0)
 
 

@@ -1,12 +1,12 @@
-"""Text to sets of words, sets of words to signatures: the hot loops of I-Match with randomised lexicons.
+"""Text to words and sets of words, after folding what a reader does not see.
 
 `tests/test_kernels_words.py` holds each function equal to a readable reference. Index variables of hot loops are
 unsigned because Numba adds a wrap-around check to signed ones.
 
 Text is UTF-8. Document i is data[offsets[i]:offsets[i+1]]. A byte that is not valid UTF-8 separates words. `characters`
-(uint32) has an entry for each code point: the kind of the character in the upper byte, and the lower-case code point
-that is hashed for it in the other three. The entry 0 separates words. A set of words is a sorted row of hashes: set i
-is words[starts[i]:starts[i+1]].
+(uint32) has an entry for each code point (methods/replica/folding.py makes it): the kind of the character in the upper
+4 bits, the place in the alphabet of the Latin letter it looks like in the next 5, and the code point that is hashed for
+it in the others. A set of words is a sorted row of hashes: set i is words[starts[i]:starts[i+1]].
 """
 
 import numba as nb
@@ -17,23 +17,29 @@ from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.segments import longest_segment
 from samehand.kernels.utf8 import put_character, wide_character
 
-LETTER, DIGIT, MARK, HIDDEN = 1, 2, 3, 4
-"""Kinds of characters. A MARK continues a word but begins none. A HIDDEN (invisible) one is ignored within a word."""
+SEPARATOR, LATIN, ALIKE, WEAK, OTHER, UNSPACED, DIGIT, MARK, HIDDEN, ZERO_WIDTH = range(10)
+"""Kinds of characters. Letters: LATIN ones; those that look like a Latin one (ALIKE) or resemble one (WEAK); those of
+scripts without blanks (UNSPACED); OTHER ones. A MARK continues a word but begins none. A HIDDEN character is ignored
+within a word, and so is a ZERO_WIDTH space, unless an UNSPACED letter stands before it: then it separates words."""
 
-KIND_SHIFT = 24
-MOST_LEXICONS = 32
-"""Number of lexicons, with the original one, that fit into the mask of a word."""
+KIND_SHIFT, LETTER_SHIFT = 28, 23
+IS_WORD, IS_LONG = 1, 2
+"""Facts about a run of characters: it is a word by the rule; it has the characters that the rule asks for."""
 
-_ONE = np.uint64(1)
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 _LOW_BYTE = np.uint64(0xFF)
 _HALF = np.uint64(32)
-_CODE = np.uint32((1 << KIND_SHIFT) - 1)
+_CODE = np.uint32((1 << LETTER_SHIFT) - 1)
+_LETTER = np.uint32(31)
+_BEFORE_A = np.uint64(0x60)
+_MAY_BE_ALIKE = np.uint32(1 << ALIKE | 1 << WEAK)
+_NOT_ALIKE = np.uint32(1 << OTHER | 1 << UNSPACED | 1 << MARK)
 _SMALL, _MEDIUM = 24, 1024
 """Rows up to the first size are sorted by insertion alone, up to the second by their two upper bytes before that."""
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
-def _mix(value: np.uint64) -> np.uint64:
+def mix(value: np.uint64) -> np.uint64:
     """Every bit of the result depends on every bit of the value."""
     value = (value ^ (value >> _HALF)) * MURMUR
     value = (value ^ (value >> np.uint64(29))) * GOLDEN
@@ -41,38 +47,98 @@ def _mix(value: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def _gather_words(
+def gather_words(
     text: NDArray[np.uint8],
     characters: NDArray[np.uint32],
     key: NDArray[np.uint64],
     rule: NDArray[np.int64],
     words: NDArray[np.uint64],
-    places: NDArray[np.int64],
+    facts: NDArray[np.int32],
 ) -> np.int64:
-    """Writes the hash, begin and end of each word of a document, in order; returns the number of words.
+    """Writes the hash of each run of characters of a document, in order, and its facts; returns their number.
 
-    `key` is the seed and the odd multiplier of the hash. `rule` is the fewest characters and the most digits of a word.
-    A run of characters is written before it is known to be a word, and counted only if it is. That saves a branch.
+    The facts are begin, end and IS_WORD | IS_LONG. `key` is the seed and the odd multiplier of the hash. `rule` is the
+    fewest characters and the most digits of a word. A run is written before it is known to have characters, and counted
+    only if it has. That saves a branch.
     """
     least, most = np.uint64(rule[0]), np.uint64(rule[1])
     position, end, count = np.uint64(0), np.uint64(text.size), np.uint64(0)
     state, length, digits, begin = key[0], np.uint64(0), np.uint64(0), position
+    seen, last = np.uint32(0), np.uint32(0)
     while position <= end:
         code, size = np.uint32(text[position]) if position < end else np.uint32(0), _ONE
         if code >= 0x80:
             code, size = wide_character(text, position, end)
         entry = characters[code]
         kind = entry >> np.uint32(KIND_SHIFT)
-        if kind == 0 or (kind >= MARK and length == 0):
-            words[count], places[count, 0], places[count, 1] = max(_mix(state), _ONE), begin, position
-            count += np.uint64(length >= least) & np.uint64(digits <= most)
+        if kind == SEPARATOR or (kind >= MARK and (length == 0 or (kind == ZERO_WIDTH and last == UNSPACED))):
+            if seen & _MAY_BE_ALIKE and not seen & _NOT_ALIKE and _looks_latin(text, begin, position, characters):
+                state = _latin_state(text, begin, position, characters, key)
+            is_long = length >= least
+            words[count] = max(mix(state), _ONE)
+            facts[count, 0], facts[count, 1] = begin, position
+            facts[count, 2] = np.uint64(is_long and digits <= most) * np.uint64(IS_WORD) + np.uint64(is_long) * _TWO
+            count += np.uint64(length > 0)
             state, length, digits, begin = key[0], np.uint64(0), np.uint64(0), position + size
-        elif kind != HIDDEN:
+            seen, last = np.uint32(0), np.uint32(0)
+        elif kind < HIDDEN:
             state = absorb(state, np.uint64(entry & _CODE), key[1])
             length += _ONE
             digits += np.uint64(kind == DIGIT)
+            seen |= np.uint32(1) << kind
+            last = kind if kind < MARK else last
         position += size
     return np.int64(count)
+
+
+@nb.njit(cache=True, nogil=True)
+def _looks_latin(
+    text: NDArray[np.uint8], position: np.uint64, end: np.uint64, characters: NDArray[np.uint32]
+) -> np.bool_ | bool:
+    """Whether a word holds Latin letters, and every other letter looks like one.
+
+    Where letters only resemble Latin ones, at least half of all letters have to be Latin.
+    """
+    latin = alike = weak = 0
+    while position < end:
+        code, size = np.uint32(text[position]), _ONE
+        if code >= 0x80:
+            code, size = wide_character(text, position, end)
+        kind = characters[code] >> np.uint32(KIND_SHIFT)
+        if kind in (OTHER, UNSPACED, MARK):
+            return False
+        latin += kind == LATIN
+        alike += kind == ALIKE
+        weak += kind == WEAK
+        position += size
+    return latin > 0 and alike + weak > 0 and (weak == 0 or latin >= alike + weak)
+
+
+@nb.njit(cache=True, nogil=True)
+def _latin_state(
+    text: NDArray[np.uint8],
+    position: np.uint64,
+    end: np.uint64,
+    characters: NDArray[np.uint32],
+    key: NDArray[np.uint64],
+) -> np.uint64:
+    """The state of the hash after a word of Latin letters and look-alikes, read as the Latin word it looks like."""
+    state = key[0]
+    while position < end:
+        code, size = np.uint32(text[position]), _ONE
+        if code >= 0x80:
+            code, size = wide_character(text, position, end)
+        if characters[code] >> np.uint32(KIND_SHIFT) < HIDDEN:
+            state = absorb(state, _latin_code(characters[code]), key[1])
+        position += size
+    return np.uint64(state)
+
+
+@nb.njit(cache=True, nogil=True)
+def _latin_code(entry: np.uint32) -> np.uint64:
+    """The code point of the Latin letter that a character looks like, or its own where it looks like none."""
+    letter = np.uint64((entry >> np.uint32(LETTER_SHIFT)) & _LETTER)
+    return _BEFORE_A + letter if letter else np.uint64(entry & _CODE)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -124,26 +190,39 @@ def document_words(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """The set of words of each document: (starts, words)."""
     documents = offsets.size - 1
-    room = _most_words(offsets, rule)
-    row, spare, places = np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty((room, 2), np.int64)
+    room = most_runs(offsets)
+    row, spare, facts = np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty((room, 3), np.int32)
     words = np.empty((offsets[documents] - offsets[0]) // (rule[0] + 1) + documents, np.uint64)
     starts = np.zeros(documents + 1, np.int64)
     for document in range(documents):
         text = data[offsets[document] : offsets[document + 1]]
-        found = row[: _gather_words(text, characters, key, rule, row, places)]
-        sort_hashes(found, spare)
-        starts[document + 1] = starts[document] + _copy_distinct(found, words[starts[document] :])
+        count = gather_words(text, characters, key, rule, row, facts)
+        starts[document + 1] = starts[document] + keep_words(row[:count], facts, spare, words[starts[document] :])
     return starts, words[: starts[documents]].copy()
 
 
 @nb.njit(cache=True, nogil=True)
-def _most_words(offsets: NDArray[np.int64], rule: NDArray[np.int64]) -> np.int64:
-    """The most words a document can have, and one more: a character separates each word from the next."""
-    return np.int64(longest_segment(offsets) // (rule[0] + 1) + 2)
+def most_runs(offsets: NDArray[np.int64]) -> np.int64:
+    """The most runs of characters that a document can have, and one more: a separator parts each from the next."""
+    return np.int64(longest_segment(offsets) // 2 + 2)
 
 
 @nb.njit(cache=True, nogil=True)
-def _copy_distinct(row: NDArray[np.uint64], target: NDArray[np.uint64]) -> np.int64:
+def keep_words(
+    row: NDArray[np.uint64], facts: NDArray[np.int32], spare: NDArray[np.uint64], target: NDArray[np.uint64]
+) -> np.int64:
+    """Writes the different words among the runs of a document, sorted; returns their number. Changes `row`."""
+    kept = np.uint64(0)
+    for run in range(np.uint64(row.size)):
+        row[kept] = row[run]
+        kept += np.uint64(facts[run, 2] & IS_WORD)
+    found = row[:kept]
+    sort_hashes(found, spare)
+    return copy_distinct(found, target)
+
+
+@nb.njit(cache=True, nogil=True)
+def copy_distinct(row: NDArray[np.uint64], target: NDArray[np.uint64]) -> np.int64:
     """Copies each different value of a sorted row once; returns their number."""
     kept = np.uint64(0)
     before = np.uint64(0)
@@ -166,147 +245,52 @@ def find_words(
 ) -> NDArray[np.int64]:
     """The first occurrence of each of the sorted hashes `wanted` in the data: rows of (begin, end), -1 for none."""
     found = np.full((wanted.size, 2), -1, np.int64)
-    room = _most_words(offsets, rule)
-    row, places = np.empty(room, np.uint64), np.empty((room, 2), np.int64)
+    room = most_runs(offsets)
+    row, facts = np.empty(room, np.uint64), np.empty((room, 3), np.int32)
     for document in range(offsets.size - 1):
         text = data[offsets[document] : offsets[document + 1]]
-        for position in range(_gather_words(text, characters, key, rule, row, places)):
-            rank = np.searchsorted(wanted, row[position])
-            if rank < wanted.size and wanted[rank] == row[position] and found[rank, 0] < 0:
-                found[rank] = places[position] + offsets[document]
+        for run in range(gather_words(text, characters, key, rule, row, facts)):
+            rank = np.searchsorted(wanted, row[run])
+            is_new = rank < wanted.size and wanted[rank] == row[run] and found[rank, 0] < 0
+            if is_new and facts[run, 2] & IS_WORD:
+                found[rank, 0], found[rank, 1] = facts[run, 0] + offsets[document], facts[run, 1] + offsets[document]
     return found
 
 
 @nb.njit(cache=True, nogil=True)
-def lower_words(
+def folded_words(
     data: NDArray[np.uint8], places: NDArray[np.int64], characters: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The words at these places, lower-cased and without hidden characters, as they are hashed: (bytes, offsets)."""
+    """The words at these places as they are hashed, folded and without hidden characters: (bytes, offsets)."""
     text = np.empty(2 * (places[:, 1] - places[:, 0]).sum(), np.uint8)  # the lower case of 2 bytes may have 3
     offsets = np.zeros(places.shape[0] + 1, np.int64)
     length = np.uint64(0)
     for word in range(places.shape[0]):
         position, end = np.uint64(places[word, 0]), np.uint64(places[word, 1])
+        is_latin = _looks_latin(data, position, end, characters)
         while position < end:
             code, size = np.uint32(data[position]), _ONE
             if code >= 0x80:
                 code, size = wide_character(data, position, end)
             entry = characters[code]
-            if entry >> np.uint32(KIND_SHIFT) != HIDDEN:
-                length = put_character(np.uint64(entry & _CODE), text, length)
+            if entry >> np.uint32(KIND_SHIFT) < HIDDEN:
+                length = put_character(_latin_code(entry) if is_latin else np.uint64(entry & _CODE), text, length)
             position += size
         offsets[word + 1] = length
     return text[:length].copy(), offsets
 
 
 @nb.njit(cache=True, nogil=True)
-def lexicon_slots(
-    words: NDArray[np.uint64], seeds: NDArray[np.uint64], limits: NDArray[np.uint64]
-) -> NDArray[np.uint64]:
-    """A hash table of a lexicon's words: rows of (hash, rank << 32 | mask); hash 0 is an empty slot.
-
-    Bit 0 of the mask is the original lexicon. Bit k is set if randomised lexicon k keeps the word: with probability
-    limits[k - 1] / 2 ** 32, drawn independently (section 4) from the word's hash and seeds[k - 1].
-    """
-    size = 16
-    while size < 2 * words.size:
-        size *= 2
-    last = np.uint64(size - 1)
-    slots = np.zeros((size, 2), np.uint64)
-    for rank in range(np.uint64(words.size)):
-        mask = _ONE
-        for lexicon in range(np.uint64(seeds.size)):
-            kept = np.uint64(_mix(words[rank] ^ seeds[lexicon]) >> _HALF < limits[lexicon])
-            mask |= kept << (lexicon + _ONE)
-        slot = words[rank] & last
-        while slots[slot, 0] != 0:
-            slot = (slot + _ONE) & last
-        slots[slot, 0], slots[slot, 1] = words[rank], (np.uint64(rank) << _HALF) | mask
-    return slots
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _look_up(slots: NDArray[np.uint64], word: np.uint64) -> np.uint64:
-    """Rank and mask of a word; 0 if it is not in the lexicon (a mask is never 0)."""
-    last = np.uint64(slots.shape[0] - 1)
-    slot = word & last
-    while slots[slot, 0] != 0:
-        if slots[slot, 0] == word:
-            return np.uint64(slots[slot, 1])
-        slot = (slot + _ONE) & last
-    return np.uint64(0)
-
-
-@nb.njit(cache=True, nogil=True, inline="always")
-def _add_word(sums: NDArray[np.uint64], counts: NDArray[np.uint64], word: np.uint64, mask: np.uint64) -> None:
-    """Adds a word to the sum of each lexicon that keeps it. The sum of hashes does not depend on the order of words."""
-    for lexicon in range(np.uint64(sums.size)):
-        inside = (mask >> lexicon) & _ONE
-        sums[lexicon] += word & (np.uint64(0) - inside)
-        counts[lexicon] += inside
-
-
-@nb.njit(cache=True, nogil=True)
-def sign_documents(
-    starts: NDArray[np.int64],
-    words: NDArray[np.uint64],
-    slots: NDArray[np.uint64],
-    ranks: NDArray[np.int64],
-    lexicons: int,
-    least: int,
-    share: float,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """Signatures of each set of words under all lexicons, in one pass over its words; overlaps; words added.
-
-    `ranks` are the first and end rank of the primary lexicon, and those of the secondary one. A set with fewer than
-    max(least, share x its size) words of the primary lexicon takes words of the secondary one, by rank, until it has as
-    many (section 3). A signature of fewer than `least` words is refused and becomes 0.
-    """
-    documents = starts.size - 1
-    signatures = np.zeros((documents, lexicons), np.uint64)
-    overlaps = np.zeros(documents, np.int64)
-    added = np.zeros(documents, np.int64)
-    sums, counts = np.empty(lexicons, np.uint64), np.empty(lexicons, np.uint64)
-    longest = longest_segment(starts)
-    others, spare = np.empty(longest, np.uint64), np.empty(longest, np.uint64)
-    for document in range(documents):
-        row = words[starts[document] : starts[document + 1]]
-        sums[:], counts[:] = 0, 0
-        waiting = _add_primary(row, slots, ranks, sums, counts, others)
-        missing = np.int64(max(least, np.ceil(share * row.size))) - np.int64(counts[0])
-        if missing > 0:
-            sort_hashes(others[:waiting], spare)
-            added[document] = min(missing, waiting)
-            for other in others[: added[document]]:
-                word = row[other & np.uint64(0xFFFFFFFF)]
-                _add_word(sums, counts, word, _look_up(slots, word))
-        overlaps[document] = counts[0]
-        for lexicon in range(np.uint64(lexicons)):
-            if counts[lexicon] >= least:
-                salt = ((counts[lexicon] << np.uint64(8)) | lexicon) * GOLDEN
-                signatures[document, lexicon] = max(_mix(sums[lexicon] ^ salt), _ONE)
-    return signatures, overlaps, added
-
-
-@nb.njit(cache=True, nogil=True)
-def _add_primary(
-    row: NDArray[np.uint64],
-    slots: NDArray[np.uint64],
-    ranks: NDArray[np.int64],
-    sums: NDArray[np.uint64],
-    counts: NDArray[np.uint64],
-    others: NDArray[np.uint64],
-) -> np.int64:
-    """Adds the words of the primary lexicon; writes those of the secondary one as rank << 32 | position in the row."""
-    waiting = np.uint64(0)
-    for position in range(np.uint64(row.size)):
-        entry = _look_up(slots, row[position])
-        rank = np.int64(entry >> _HALF)
-        if entry == 0:
-            continue
-        if ranks[0] <= rank < ranks[1]:
-            _add_word(sums, counts, row[position], entry)
-        elif ranks[2] <= rank < ranks[3]:
-            others[waiting] = (np.uint64(rank) << _HALF) | position
-            waiting += _ONE
-    return np.int64(waiting)
+def hash_folded(data: NDArray[np.uint8], offsets: NDArray[np.int64], key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The hash of each word that is folded already."""
+    hashes = np.empty(offsets.size - 1, np.uint64)
+    for word in range(hashes.size):
+        state, position, end = key[0], np.uint64(offsets[word]), np.uint64(offsets[word + 1])
+        while position < end:
+            code, size = np.uint32(data[position]), _ONE
+            if code >= 0x80:
+                code, size = wide_character(data, position, end)
+            state = absorb(state, np.uint64(code), key[1])
+            position += size
+        hashes[word] = max(mix(state), _ONE)
+    return hashes

@@ -86,3 +86,14 @@ def match_prototypes(
                     rows[document], columns[document], cosines[document] = row, column, found
                 place += 1
     return rows, columns, cosines
+
+
+@nb.njit(cache=True, nogil=True)
+def cosines_across(documents: SetRows, prototypes: SetRows, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Cosine of each document and the prototype rows[i]; 0 where that is -1."""
+    found = np.zeros(rows.size, np.float32)
+    sets, known = lend(documents), lend(prototypes)
+    for document in range(rows.size):
+        if rows[document] >= 0:
+            found[document] = _cosine(sets, np.uint64(document), known, np.uint64(rows[document]))
+    return found

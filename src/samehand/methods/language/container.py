@@ -4,10 +4,10 @@
     4 bytes   version, little-endian
     4 bytes   length of the header
     16 bytes  digest of the header
-    header    order, number of words, metadata, and the number type, length and place of each array
+    header    order, number of words, metadata, the number type, length and place of each array, and a digest of them
 
-When a file is opened, the sizes of all arrays are checked against each other, and so is every value that is an index
-into an array. A file that was tampered with can give wrong numbers, but no access outside its arrays.
+When a file is opened, its digest is checked, so are the sizes of all arrays against each other, and so is every value
+that is an index into an array. A file that a stranger made can give wrong numbers, but no access outside its arrays.
 
 A compact file stores logarithms as one byte each, counts as indexes into a table of the distinct counts, and numbers of
 children instead of their offsets. They are expanded on opening, which takes some milliseconds per million n-grams.
@@ -67,6 +67,7 @@ def write(path: Path, model: "Model", *, compact: bool) -> None:
         header["arrays"][name] = {"kind": values.dtype.newbyteorder("<").str, "size": values.size, "place": place}
         place = _aligned(place + values.nbytes)
     header["bytes"] = place
+    header["digest"] = _digest(arrays)
     text = json.dumps(header, ensure_ascii=True, sort_keys=True).encode()
     with write_whole(path) as handle:
         handle.write(_HEAD.pack(MARK, VERSION, len(text), hashlib.blake2b(text, digest_size=16).digest()) + text)
@@ -74,6 +75,14 @@ def write(path: Path, model: "Model", *, compact: bool) -> None:
         for values in arrays.values():
             handle.write(np.ascontiguousarray(values).data)
             _align(handle)
+
+
+def _digest(arrays: dict[str, NDArray[Any]]) -> str:
+    """Digest of the bytes of all arrays, by name."""
+    found = hashlib.blake2b(digest_size=16)
+    for _, values in sorted(arrays.items()):
+        found.update(np.ascontiguousarray(values).view(np.uint8).data)
+    return found.hexdigest()
 
 
 def _align(handle: IO[bytes]) -> None:
@@ -89,6 +98,8 @@ def read(path: Path) -> dict[str, Any]:
         compact, metadata = bool(header["compact"]), dict(header["metadata"])
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(f"{path} has an invalid header: make the model anew.") from error
+    if "digest" in header and header["digest"] != _digest(arrays):
+        raise ModelFileError(f"{path} is damaged: fetch or make it anew.")
     folded = _unfold(path, arrays, levels)
     _check_sizes(path, arrays, levels)
     vocabulary = _vocabulary(path, arrays)

@@ -325,6 +325,21 @@ class Detector:
         return found + evidence.quotes(source, self.model, place) if is_fake else found
 
 
+# A stranger's zip may name packings that Python does not know, be encrypted, or hold headers that are no Python.
+_UNREADABLE = (
+    OSError,
+    LookupError,
+    ValueError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    SyntaxError,
+    MemoryError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+
+
 def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and metadata of a detector file, which may come from a stranger."""
     try:

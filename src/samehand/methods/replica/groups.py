@@ -1,26 +1,29 @@
-"""Groups of near replicas in a collection, found by `samehand.grouping`.
+"""Groups of near replicas in a collection, and the documents that share text, found by `samehand.grouping`.
 
-Documents meet in the buckets of their K + 1 signatures, and where their sets of words are the same. The cosine of two
-sets of words is their similarity. Groups may be chains, so a member that is too far from its group's medoid is split
-off, and the weakest cosine of each group is stored. Memory: the keys of all documents (8 bytes each), and the sets of
-words of candidates.
+Documents meet in two ways: in the buckets of their K + 1 signatures, where the cosine of their sets of words decides,
+and in the probes of their sketches of neighbouring words, where the Jaccard similarity decides (`pairs`). Both are put
+on one scale: `replica_jaccard` makes near replicas. Groups are stars: every member is near the medoid of its group, and
+what belongs to a group by a chain only is split off. Documents that share less text are told, and never merged.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.grouping.comparable import Comparable
+from samehand.base.settings import Settings
 from samehand.grouping.cuts import split_chains
-from samehand.grouping.edges import Edges, cut, in_groups
+from samehand.grouping.edges import Edges, cut, in_groups, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
 from samehand.grouping.medoids import Groups, find_medoids
 from samehand.grouping.probes import Buckets
+from samehand.kernels import buckets
 from samehand.kernels.noise import EMPTY
-from samehand.methods.replica.signatures import ALL_WORDS, Signed
+from samehand.kernels.text.documents import DocumentRows
+from samehand.methods.replica.pairs import PairSketches, pair_buckets, pair_rule
+from samehand.methods.replica.signatures import ALL_WORDS, PAIRS, Signed, WordSets
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -36,20 +39,65 @@ MEMBERS_SCHEMA = pa.schema(
         pa.field("page_id", pa.int64(), nullable=False),
         pa.field("replica_group_id", pa.int64(), nullable=False),
         pa.field("cosine", pa.float32(), nullable=False),
+        pa.field("jaccard", pa.float32(), nullable=False),
         pa.field("linked_page_id", pa.int64(), nullable=False),
         pa.field("linked_cosine", pa.float32(), nullable=False),
         pa.field("lexicon", pa.int64(), nullable=False),
+        pa.field("found_by", pa.string(), nullable=False),
     ]
 )
-"""A member's cosine to its group's medoid; and the evidence: the most similar document it met, and on which lexicon."""
+"""A member's cosine and Jaccard similarity to its group's medoid; and the evidence: the most similar document that it
+met, and what found it."""
+
+SHARES_SCHEMA = pa.schema(
+    [
+        pa.field("page_id", pa.int64(), nullable=False),
+        pa.field("with_page_id", pa.int64(), nullable=False),
+        pa.field("jaccard", pa.float32(), nullable=False),
+        pa.field("containment", pa.float32(), nullable=False),
+    ]
+)
+"""A document and the most typical one of those that it shares text with."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Documents:
+    """Documents in page_id order, compared by both channels. Rows that are in no group may have empty sets of words."""
+
+    sets: WordSets
+    pairs: PairSketches
+    cosine: float
+    jaccard: float
+
+    @property
+    def rows(self) -> DocumentRows:
+        """What the kernels compare."""
+        pairs = self.pairs.rows
+        return DocumentRows(self.sets.starts, self.sets.words, pairs.sketches, pairs.sizes, self.cosine, self.jaccard)
+
+    def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Similarity on the scale of the Jaccard similarity."""
+        return buckets.similarities_of_pairs(self.rows, left, right)
+
+    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
+        """Medoids by the same similarity."""
+        return buckets.find_medoids(self.rows, members, starts, sample)
+
+    def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """Those of the sets of words."""
+        return self.sets.shuffle_keys(rows)
+
+    def release(self) -> None:
+        """Documents are in memory, and stay there."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replicas:
-    """Every grouped document, the groups, and what it took to find them."""
+    """Every grouped document, the groups, who shares text, and what it took to find them."""
 
     members: pa.Table
     groups: pa.Table
+    shares: pa.Table
     counts: CheckCounts
 
 
@@ -62,38 +110,70 @@ def candidates(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
     return found
 
 
+def check_rule(settings: Settings) -> CheckRule:
+    """How pairs of documents whose signatures agree are checked."""
+    return CheckRule(
+        edge_threshold=settings.replica_cosine,
+        leader_threshold=settings.replica_cosine,
+        exhaustive_bucket_size=settings.exhaustive_bucket_size,
+        max_leaders=settings.max_leaders,
+    )
+
+
 def find_replicas(
     page_ids: NDArray[np.int64],
     signed: Signed,
+    settings: Settings,
     *,
-    rule: CheckRule,
-    weakest: float = 0.7,
+    sets_of: Callable[[NDArray[np.bool_]], WordSets] | None = None,
     threads: int | None = None,
 ) -> Replicas:
-    """Groups documents, which are in page_id order. The sets of words of rows that are no `candidates` may be empty.
+    """Groups documents, which are in page_id order.
 
-    `rule.leader_threshold` is the cosine that makes two candidates near replicas. `weakest` is the least cosine of a
-    member to the medoid of its group.
+    `sets_of` gives the sets of words of some rows, and empty ones of the others. Without it `signed` has them all.
     """
-    forest, counts = find_forest(signed.sets, signature_buckets(signed), rule=rule, threads=threads)
-    tables = group_documents(page_ids, signed.sets, signed.keys(), forest, rule.leader_threshold, weakest)
-    return Replicas(*tables, counts)
+    sets_of = sets_of or (lambda _: signed.sets)
+    pairs = PairSketches.of(signed.sketches, signed.pairs, settings.shared_text)
+    by_words, counts = find_forest(
+        sets_of(candidates(signed.keys())), signature_buckets(signed), rule=check_rule(settings), threads=threads
+    )
+    by_pairs, pair_counts = find_forest(
+        pairs, pair_buckets(signed.sketches, signed.pairs), rule=pair_rule(settings), threads=threads
+    )
+    counts.checks += pair_counts.checks
+    counts.leader_cap_hits += pair_counts.leader_cap_hits
+    forest = replica_forest(by_words, by_pairs, len(page_ids), settings)
+    is_grouped = np.zeros(len(page_ids), np.bool_)
+    is_grouped[forest.pairs.ravel()] = True
+    documents = Documents(sets_of(is_grouped), pairs, settings.replica_min_centre_cosine, settings.replica_jaccard)
+    members, groups = group_documents(page_ids, documents, signed.keys(), forest, settings)
+    return Replicas(members, groups, shared_texts(page_ids, pairs, by_pairs, members), counts)
+
+
+def replica_forest(by_words: Edges, by_pairs: Edges, rows: int, settings: Settings) -> Edges:
+    """The forest of near replicas out of those of both channels.
+
+    Cosines are put on the scale of the Jaccard similarity, where `replica_jaccard` makes near replicas.
+    """
+    least, strict = settings.replica_cosine, settings.replica_jaccard
+    beyond = np.maximum(by_words.similarities - np.float32(least), np.float32(0)) / np.float32(max(1 - least, 1e-9))
+    scaled = Edges(by_words.packed, np.float32(strict) + np.float32(1 - strict) * beyond)
+    return spanning_forest([scaled, by_pairs.above(strict)], rows)
 
 
 def group_documents(
-    page_ids: NDArray[np.int64],
-    sets: Comparable,
-    keys: NDArray[np.uint64],
-    forest: Edges,
-    threshold: float,
-    weakest: float,
+    page_ids: NDArray[np.int64], documents: Documents, keys: NDArray[np.uint64], forest: Edges, settings: Settings
 ) -> tuple[pa.Table, pa.Table]:
-    """Members and groups of documents whose forest, best edge first, is known."""
-    labels = cut(forest, len(keys), threshold)
-    labels = split_chains(sets, forest, labels, threshold=threshold, least=weakest)
+    """Members and groups of documents whose forest of near replicas, best edge first, is known."""
+    labels = cut(forest, len(keys), 0.0)
+    strict = settings.replica_jaccard
+    labels = split_chains(documents, forest, labels, threshold=0.0, least=strict)
     rows = in_groups(labels)
-    groups = find_medoids(sets, rows, labels[rows])
-    return _members_table(page_ids, keys, forest, groups), _groups_table(page_ids, groups)
+    groups = find_medoids(documents, rows, labels[rows])
+    medoids = np.repeat(groups.medoids, groups.sizes())
+    cosines = documents.sets.similarities(medoids, groups.members)
+    members = _members_table(page_ids, documents, keys, forest, groups, cosines, settings.replica_cosine)
+    return members, _groups_table(page_ids, groups, cosines)
 
 
 def signature_buckets(signed: Signed) -> Buckets:
@@ -116,39 +196,58 @@ class _SignatureColumns:
             yield np.where(column == 0, np.uint32(EMPTY), numbers.astype(np.uint32))
 
 
-def agreeing_lexicon(keys: NDArray[np.uint64], pairs: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The first lexicon whose signatures agree for each pair; ALL_WORDS if only the whole sets of words do."""
+def agreeing_lexicon(
+    keys: NDArray[np.uint64], pairs: NDArray[np.int32], cosines: NDArray[np.float32], least: float
+) -> NDArray[np.int64]:
+    """The first lexicon whose signatures agree for each pair; ALL_WORDS if only the whole sets of words do.
+
+    PAIRS if nothing agrees, or the cosine is below `least`: then the pairs of neighbouring words decided.
+    """
     left, right = keys[pairs[:, 0]], keys[pairs[:, 1]]
     agree = (left == right) & (left != 0)
     firsts = agree.argmax(axis=1)
-    return np.where(firsts < keys.shape[1] - 1, firsts, ALL_WORDS)
+    found = np.where(firsts < keys.shape[1] - 1, firsts, ALL_WORDS)
+    return np.where(agree.any(axis=1) & (cosines >= np.float32(least)), found, PAIRS)
 
 
-def _members_table(page_ids: NDArray[np.int64], keys: NDArray[np.uint64], forest: Edges, groups: Groups) -> pa.Table:
+def _members_table(
+    page_ids: NDArray[np.int64],
+    documents: Documents,
+    keys: NDArray[np.uint64],
+    forest: Edges,
+    groups: Groups,
+    cosines: NDArray[np.float32],
+    least: float,
+) -> pa.Table:
     """Every member with its best edge: the first edge of the forest that touches it, because edges are best first."""
     ends, firsts = np.unique(forest.pairs.ravel(), return_index=True)
     edges = firsts[np.searchsorted(ends, groups.members)] // 2
     pairs = forest.pairs[edges]
     others = np.where(pairs[:, 0] == groups.members, pairs[:, 1], pairs[:, 0])
+    linked = documents.sets.similarities(groups.members, others)
+    lexicons = agreeing_lexicon(keys, pairs, linked, least)
+    jaccards, _ = documents.pairs.estimates(np.repeat(groups.medoids, groups.sizes()), groups.members)
     columns = [
         page_ids[groups.members],
         page_ids[np.repeat(groups.labels, groups.sizes())],
-        groups.similarities,
+        cosines,
+        jaccards,
         page_ids[others],
-        forest.similarities[edges],
-        agreeing_lexicon(keys, pairs),
+        linked,
+        lexicons,
+        np.select([lexicons == ALL_WORDS, lexicons == PAIRS], ["words", "pairs"], "lexicon"),
     ]
     return pa.table(columns, schema=MEMBERS_SCHEMA).sort_by(
         [("replica_group_id", "ascending"), ("page_id", "ascending")]
     )
 
 
-def _groups_table(page_ids: NDArray[np.int64], groups: Groups) -> pa.Table:
+def _groups_table(page_ids: NDArray[np.int64], groups: Groups, cosines: NDArray[np.float32]) -> pa.Table:
     """Groups named after their smallest page_id."""
     if not groups.labels.size:
         return GROUPS_SCHEMA.empty_table()
-    means = groups.sums(groups.similarities.astype(np.float64)) / groups.sizes()
-    weakest = np.minimum.reduceat(groups.similarities, groups.starts[:-1])
+    means = groups.sums(cosines.astype(np.float64)) / groups.sizes()
+    weakest = np.minimum.reduceat(cosines, groups.starts[:-1])
     columns = [
         page_ids[groups.labels],
         groups.sizes(),
@@ -157,3 +256,26 @@ def _groups_table(page_ids: NDArray[np.int64], groups: Groups) -> pa.Table:
         page_ids[groups.medoids],
     ]
     return pa.table(columns, schema=GROUPS_SCHEMA)
+
+
+def shared_texts(page_ids: NDArray[np.int64], pairs: PairSketches, forest: Edges, members: pa.Table) -> pa.Table:
+    """Who shares text with whom, unless both are in one group."""
+    left, right = find_stars(pairs, forest)
+    group = np.full(len(page_ids), -1, np.int64)
+    places = np.searchsorted(page_ids, members.column("page_id").to_numpy())
+    group[places] = members.column("replica_group_id").to_numpy()
+    apart = (group[left] != group[right]) | (group[left] < 0)
+    left, right = left[apart], right[apart]
+    columns = [page_ids[left], page_ids[right], *pairs.estimates(left, right)]
+    return pa.table(columns, schema=SHARES_SCHEMA).sort_by([("page_id", "ascending")])
+
+
+def find_stars(pairs: PairSketches, forest: Edges) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Every document that shares text, and the medoid of its star; not the medoids themselves."""
+    labels = cut(forest, len(pairs), pairs.shared)
+    labels = split_chains(pairs, forest, labels, threshold=pairs.shared, least=pairs.shared)
+    rows = in_groups(labels)
+    stars = find_medoids(pairs, rows, labels[rows])
+    medoids = np.repeat(stars.medoids, stars.sizes())
+    others = stars.members != medoids
+    return stars.members[others], medoids[others]

@@ -1,8 +1,8 @@
 """Words and lexicons of I-Match (Kolcz, Chowdhury, Alspector: Improved Robustness of Signature-Based Near-Replica
 Detection via Lexicon Randomization, KDD 2004).
 
-A word is a run of letters and digits of any script, lower-cased, of four characters and more and one digit at most
-(section 6.3). A lexicon is learned from a collection: the words whose normalised inverse document frequency,
+A word is a run of letters and digits of any script, folded (see `folding`), of four characters and more and one digit
+at most (section 6.3). A lexicon is learned from a collection: the words whose normalised inverse document frequency,
 nidf = log(N / df) / log(N), lies in a range (sections 3, 6.6 and 6.7), with the commoner and the rarer words beside
 them for the secondary lexicon. It is a Parquet file that any tool opens, and serves on other collections than its own.
 
@@ -12,15 +12,10 @@ can have lost by it. While nothing was dropped, counts are exact and depend neit
 """
 
 import dataclasses
-import functools
 import hashlib
-import itertools
 import json
 import math
 import os
-import re
-import sys
-import unicodedata
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,9 +27,11 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.settings import PUBLIC_KEY
+from samehand.kernels.text import pairs
 from samehand.kernels.text import words as kernel
+from samehand.methods.replica.folding import characters
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file; a lexicon of another format is refused."""
 
 WEB_RANGE, MAIL_RANGE = (0.2, 0.8), (0.2, 0.3)
@@ -49,37 +46,26 @@ LONGEST_TEXT = 128
 
 _METADATA = b"samehand.lexicon"
 _SCHEMA = pa.schema([("word", pa.string()), ("hash", pa.uint64()), ("documents", pa.int64()), ("nidf", pa.float64())])
-_ZERO_WIDTH_SPACE, _SMALL_SIGMA, _FINAL_SIGMA = 0x200B, 0x3C3, 0x3C2
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-_ASSIGNED = (range(0x40000), range(0xE0000, 0xE0200))
-"""Outside of these ranges there are no characters, private ones aside."""
 
 
-@functools.cache
-def _characters() -> NDArray[np.uint32]:
-    """What each code point is to a word: kind and lower case (see `kernels.words`).
+@dataclasses.dataclass(frozen=True, slots=True)
+class Blocks:
+    """The ends of the blocks in texts, from the start of each: text i has ends[offsets[i]:offsets[i+1]]."""
 
-    Lower-casing is by single characters. Where Python gives two (only for the capital I with a dot) the first is
-    taken; the sigma at the end of a word is the same letter as any other, because capitals do not tell them apart.
-    Combining marks go on with a word, or no Indian script would have words. Invisible characters within a word are
-    passed over: they are put there to part it for a machine and for nobody else. The zero width space parts words, as
-    the word boundaries of Unicode have it: scripts without blanks use it so.
-    """
-    table = np.zeros(sys.maxunicode + 1, np.uint32)
-    for code in itertools.chain(*_ASSIGNED):
-        character = chr(code)
-        category = unicodedata.category(character)
-        if (category == "Cf" and code != _ZERO_WIDTH_SPACE) or _INVISIBLE.match(character):
-            kind = kernel.HIDDEN
-        elif character.isalnum():
-            kind = kernel.DIGIT if character.isdigit() else kernel.LETTER
-        elif category.startswith("M"):
-            kind = kernel.MARK
-        else:
-            continue
-        table[code] = kind << kernel.KIND_SHIFT | ord(character.lower()[0])
-    table[_FINAL_SIGMA] = table[_SMALL_SIGMA]
-    return table
+    ends: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, texts: int) -> Self:
+        """Each text is one block."""
+        return cls(np.zeros(0, np.int64), np.zeros(texts + 1, np.int64))
+
+    @classmethod
+    def lines(cls, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Self:
+        """Each line is a block."""
+        ends = np.flatnonzero(data[: offsets[-1]] == ord("\n"))
+        bounds = np.searchsorted(ends, offsets)
+        return cls(ends - np.repeat(offsets[:-1], np.diff(bounds)), bounds)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,17 +86,31 @@ class WordReader:
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """The distinct words of each document, sorted: document i has words[starts[i]:starts[i+1]]."""
-        return kernel.document_words(data, offsets, _characters(), self._numbers(), self._rule())
+        return kernel.document_words(data, offsets, characters(), self._numbers(), self._rule())
+
+    def read_documents(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: Blocks, sketched: tuple[int, int, int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint16], NDArray[np.int32]]:
+        """Words as `word_sets` gives them, and the sketch and number of each document's pairs of neighbouring words.
+
+        `sketched` are the fewest words of a block that counts, of all such blocks, and the fewest pairs of a sketch.
+        """
+        rule = np.concatenate([self._rule(), np.array(sketched)])
+        return pairs.read_documents(data, offsets, blocks.ends, blocks.offsets, characters(), self._numbers(), rule)
 
     def texts_of(
         self, wanted: NDArray[np.uint64], data: NDArray[np.uint8], offsets: NDArray[np.int64]
     ) -> pa.LargeStringArray:
         """The text of each of the sorted hashes `wanted`; null where it is not in the data or is too long."""
-        places = kernel.find_words(data, offsets, _characters(), self._numbers(), self._rule(), wanted)
+        places = kernel.find_words(data, offsets, characters(), self._numbers(), self._rule(), wanted)
         known = (places[:, 0] >= 0) & (places[:, 1] - places[:, 0] <= LONGEST_TEXT)
-        text, bounds = kernel.lower_words(data, places[known], _characters())
+        text, bounds = kernel.folded_words(data, places[known], characters())
         found = pa.LargeStringArray.from_buffers(int(known.sum()), pa.py_buffer(bounds), pa.py_buffer(text))
         return found.take(pa.array(np.cumsum(known) - 1, mask=~known))
+
+    def hashes_of(self, folded: pa.LargeStringArray) -> NDArray[np.uint64]:
+        """The hashes of words that are folded already, such as those of `texts_of`."""
+        return kernel.hash_folded(*column_buffers(folded.cast(pa.large_binary())), self._numbers())
 
     def _numbers(self) -> NDArray[np.uint64]:
         """Seed and odd multiplier of the hash."""
@@ -170,8 +170,8 @@ class Lexicon:
         if key == self.reader.key:
             return self
         reader = dataclasses.replace(self.reader, key=key)
-        starts, words = reader.word_sets(*column_buffers(self.texts.fill_null("").cast(pa.large_binary())))
-        known = np.flatnonzero(np.diff(starts) == 1)
+        known = np.flatnonzero(self.texts.is_valid().to_numpy(zero_copy_only=False))
+        words = reader.hashes_of(self.texts.take(pa.array(known)))
         order = np.lexsort((words, -self.frequencies[known]))
         return dataclasses.replace(
             self,
@@ -195,6 +195,7 @@ class Lexicon:
             "learning": self.learning,
         }
         columns = [public.texts.cast(pa.string()), public.words, public.frequencies, public.nidf()]
+        facts["digest"] = _digest(facts, pa.table(columns, schema=_SCHEMA))
         metadata = {_METADATA: json.dumps(facts, sort_keys=True).encode()}
         temporary = Path(f"{os.fspath(path)}.writing")
         try:
@@ -210,6 +211,8 @@ class Lexicon:
             return cls._from_table(pq.read_table(os.fspath(path))).under(key)
         except FileNotFoundError as error:
             raise UsageError(f"There is no lexicon {path}. Learn one with: samehand lexicon learn") from error
+        except MemoryError:
+            raise
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise UsageError(
@@ -222,6 +225,8 @@ class Lexicon:
         if facts["format"] != FORMAT:
             raise ValueError(f"its format is {facts['format']}, not {FORMAT}")
         table = table.select(_SCHEMA.names).cast(_SCHEMA)
+        if "digest" in facts and facts.pop("digest") != _digest(facts, table):
+            raise ValueError("it is damaged")
         words, frequencies = table.column("hash").to_numpy(), table.column("documents").to_numpy()
         documents = int(facts["documents"])
         if documents < 2 or np.unique(words).size < words.size or not np.all((frequencies > 0) & (words > 0)):
@@ -239,6 +244,15 @@ class Lexicon:
             learning=dict(facts["learning"]),
         )
         return lexicon.in_range(float(facts["low"]), float(facts["high"]))
+
+
+def _digest(facts: dict[str, Any], table: pa.Table) -> str:
+    """Digest of what a lexicon file says."""
+    found = hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16)
+    found.update("\n".join(word or "" for word in table.column("word").to_pylist()).encode())
+    for name in ("hash", "documents"):
+        found.update(table.column(name).to_numpy().tobytes())
+    return found.hexdigest()
 
 
 def _joined(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:

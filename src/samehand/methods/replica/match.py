@@ -1,8 +1,5 @@
 """A stream of mail matched with known prototypes, message by message (section 5.2 of the I-Match paper)."""
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,6 +7,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from samehand.base.errors import InputError
+from samehand.base.neutral import csv_line, json_line
 from samehand.base.page import Outcome, Page, Skip
 from samehand.base.settings import Settings
 from samehand.methods.replica.method import SHIPPED_LEXICON, signer_of
@@ -26,14 +24,17 @@ def matched_stream(
     if not known:
         raise InputError(f"There is no mail in {prototypes}: give a folder of messages, an mbox or an .eml file.")
     index = Prototypes(
-        pa.Table.from_batches([replica_batch(_texts(known), signer)]), signer, min_cosine=settings.replica_cosine
+        pa.Table.from_batches([replica_batch(_texts(known), signer)]),
+        signer,
+        min_cosine=settings.replica_cosine,
+        min_jaccard=settings.replica_jaccard,
     )
-    names = ["message", "status", "prototype", "lexicon", "cosine"]
+    names = ["message", "status", "prototype", "lexicon", "cosine", "jaccard"]
     if form == "csv":
-        yield _csv_line(names)
+        yield csv_line(names)
     for item in read_stream(stream, "stdin", settings):
         row = [item.source_path if isinstance(item, Skip) else item.url, *_matched(item, index, known)]
-        yield _csv_line(row) if form == "csv" else json.dumps(dict(zip(names, row, strict=True))) + "\n"
+        yield csv_line(row) if form == "csv" else json_line(dict(zip(names, row, strict=True))) + "\n"
 
 
 def _texts(mails: Sequence[Page]) -> pa.RecordBatch:
@@ -43,16 +44,10 @@ def _texts(mails: Sequence[Page]) -> pa.RecordBatch:
 
 
 def _matched(item: Outcome, index: Prototypes, known: Sequence[Page]) -> list[Any]:
-    """status, prototype, lexicon, cosine; what is unreadable matches nothing, with its reason for a status."""
+    """status, prototype, lexicon, cosine, jaccard; what is unreadable matches nothing, with its reason for a status."""
     if not isinstance(item, Page):
-        return [item.reason, None, None, None]
+        return [item.reason, None, None, None, None]
     row = index.match(_texts([item])).to_pylist()[0]
     prototype = known[row["prototype_id"]].url if row["prototype_id"] is not None else None
-    cosine = round(row["cosine"], 4) if row["cosine"] is not None else None
-    return [row["status"], prototype, row["lexicon"], cosine]
-
-
-def _csv_line(row: Sequence[Any]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(row)
-    return out.getvalue()
+    cosine, jaccard = (None if row[name] is None else round(row[name], 4) for name in ("cosine", "jaccard"))
+    return [row["status"], prototype, row["lexicon"], cosine, jaccard]

@@ -14,15 +14,19 @@ from samehand.base.wording import count
 from samehand.html import link_hosts
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
-from samehand.methods.replica.lexicon import Lexicon
+from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE, Blocks, Lexicon
 from samehand.methods.replica.signatures import Signer, replica_batch
 from samehand.methods.replica.summary import group_replicas
 from samehand.store.files import LEXICON
 from samehand.store.folder import RunFolder
-from samehand.store.tables import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
+from samehand.store.tables import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
 
 SHIPPED_LEXICON = Path(__file__).parents[2] / "data" / "english.lexicon"
 """Words of general English, made by evaluation/english_lexicon.py: enough to begin with."""
+
+
+READING = "2"
+"""Changes with how documents are read: rows of another reading are made anew."""
 
 
 class ReplicaMethod(Method):
@@ -33,10 +37,11 @@ class ReplicaMethod(Method):
     changeable = ("replica",)
     command = "replicas"
     page_table = REPLICA_SIGNATURES
-    tables = (REPLICA_MEMBERS, REPLICA_GROUPS)
+    tables = (REPLICA_MEMBERS, REPLICA_GROUPS, REPLICA_SHARES)
     counted: ClassVar = {
         "groups": int,
         "grouped_documents": int,
+        "sharing_documents": int,
         "statuses": {str: int},
         "markup_capped": int,
         "leader_cap_hits": int,
@@ -54,7 +59,7 @@ class ReplicaMethod(Method):
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:
         """The settings of markup and replicas, and the lexicon."""
-        return settings.digest("markup", "replica") + file_digest(folder.path / LEXICON)
+        return settings.digest("markup", "replica") + file_digest(folder.path / LEXICON) + READING
 
     def stage(self, folder: RunFolder, settings: Settings) -> Stage:
         """Signatures."""
@@ -73,6 +78,10 @@ class ReplicaMethod(Method):
         statuses = ", ".join(f"{number:,} {status}" for status, number in counts["statuses"].items()) or "no documents"
         groups, documents = count(counts["groups"], "group"), count(counts["grouped_documents"], "near replica")
         lines = [f"{groups} of {documents}; {statuses}"]
+        if counts["sharing_documents"]:
+            lines.append(
+                f"{count(counts['sharing_documents'], 'document')} share text with another one (replicas --shares)"
+            )
         if counts["markup_capped"]:
             lines.append(f"{counts['markup_capped']:,} pages hit a limit of the markup pass (--max-tokens and others)")
         if counts["leader_cap_hits"]:
@@ -83,8 +92,11 @@ class ReplicaMethod(Method):
 @functools.lru_cache(maxsize=4)
 def signer_of(lexicon: Path, settings: Settings) -> Signer:
     """The lexicon made ready, once per process."""
+    loaded = Lexicon.load(lexicon, key=settings.key)
+    if settings.nidf_range == "paper":
+        loaded = loaded.in_range(*(MAIL_RANGE if settings.profile == "mail" else WEB_RANGE))
     return Signer(
-        Lexicon.load(lexicon, key=settings.key),
+        loaded,
         lexicons=settings.randomised_lexicons,
         keep=settings.lexicon_sample_max,
         keep_least=settings.lexicon_sample_min,
@@ -92,6 +104,7 @@ def signer_of(lexicon: Path, settings: Settings) -> Signer:
         min_words=settings.min_words,
         min_overlap=settings.min_overlap,
         min_share=settings.min_overlap_share,
+        pairs=settings.word_pairs,
     )
 
 
@@ -105,7 +118,8 @@ class _ReplicaStage:
     def batch(self, pages: PageBatch) -> pa.RecordBatch:
         """A row for each page."""
         texts = pa.record_batch([pages.page_ids, as_binary(*pages.texts)], names=["page_id", "text"])
-        signed = replica_batch(texts, self._signer)
+        blocks = Blocks(pages.markup.block_ends, pages.markup.block_offsets) if pages.markup else None
+        signed = replica_batch(texts, self._signer, blocks)
         flags = pages.markup.flags if pages.markup else np.zeros(len(pages), np.uint8)
         return pa.record_batch([*signed.columns, _link_hosts(pages), pa.array(flags)], schema=self._schema)
 

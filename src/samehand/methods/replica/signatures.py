@@ -3,7 +3,8 @@
 A document's signature is the hash of the words it shares with a lexicon (section 3). One word of the lexicon more or
 less changes it, so K more lexicons are drawn, each keeping a share of the words, and two documents are near replicas
 when any of their K + 1 signatures agree (section 4). Whether a lexicon keeps a word follows from the word's hash and
-the lexicon's seed alone: there are no K tables, and one pass over a document's words gives all signatures.
+the lexicon's seed alone: there are no K tables, and one pass over a document's words gives all signatures. The same
+reading gives a sketch of neighbouring words, the second channel (`pairs`).
 
 Three things differ from the paper, each measured by evaluation/replica.py; PAPER switches the first off.
 The shares of words kept go down from two thirds to a few hundredths: a lexicon of few words stays the same under many
@@ -24,13 +25,19 @@ from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError
 from samehand.grouping.comparable import shuffle_keys
 from samehand.kernels import buckets
-from samehand.kernels.text import words as kernel
+from samehand.kernels.text import signing as kernel
 from samehand.kernels.text import wordsets
-from samehand.methods.replica.lexicon import Lexicon, WordReader
+from samehand.kernels.text.pairs import SLOTS, jaccards_across, nearest_sketches
+from samehand.methods.replica.lexicon import Blocks, Lexicon, WordReader
+from samehand.methods.replica.pairs import PairSketches
 
 SIGNED, FEW_WORDS, SMALL_OVERLAP = "signed", "few words", "small overlap"
-ALL_WORDS = -1
-"""Stands where the number of a lexicon stands, for two documents that agree on their whole sets of words alone."""
+ALL_WORDS, PAIRS = -1, -2
+"""Stand where the number of a lexicon stands, for two documents that agree on their whole sets of words alone, and for
+two that only share neighbouring words."""
+
+BLOCK_WORDS, ENOUGH_WORDS, FEWEST_PAIRS = 12, 60, 20
+"""A page is sketched by its blocks of so many words, if these hold enough words. A sketch needs so many pairs."""
 
 RARER, COMMONER = "rarer", "commoner"
 """Which words make the secondary lexicon. Section 3 rejects those commoner than the primary range and takes the
@@ -87,26 +94,29 @@ class WordSets:
 class Signed:
     """Documents with their signatures: column 0 by the original lexicon, 1 to K by the randomised ones; 0 is none.
 
-    `digests` stand for the whole sets of words (0: too few words to be compared at all).
+    `digests` stand for the whole sets of words (0: too few words to be compared at all). `sketches` stand for the
+    different neighbouring words, and `pairs` is their number (0: no sketch).
     """
 
     signatures: NDArray[np.uint64]
     digests: NDArray[np.uint64]
     sets: WordSets
+    sketches: NDArray[np.uint16]
+    pairs: NDArray[np.int32]
     overlaps: NDArray[np.int64]
     added: NDArray[np.int64]
 
     @classmethod
     def of(cls, stored: pa.Table) -> Self:
         """Documents signed before, from the rows that `replica_batch` made of them."""
-        column = _whole(stored.column("signatures"))
-        values = np.frombuffer(column.buffers()[1], "<u8").reshape(-1, column.type.byte_width // 8)
         lists = _whole(stored.column("word_set"))
         bounds = lists.offsets.to_numpy()
         return cls(
-            values[column.offset : column.offset + len(column)].astype(np.uint64),
+            _fixed_rows(stored.column("signatures"), np.dtype("<u8")).astype(np.uint64),
             stored.column("words_digest").to_numpy(),
             WordSets(bounds - bounds[0], lists.flatten().to_numpy()),
+            _fixed_rows(stored.column("pair_sketch"), np.dtype("<u2")).astype(np.uint16),
+            stored.column("pairs").to_numpy(),
             stored.column("overlap").to_numpy(),
             stored.column("overlap_secondary").to_numpy(),
         )
@@ -114,6 +124,13 @@ class Signed:
     def keys(self) -> NDArray[np.uint64]:
         """What makes two documents candidates, one column each: the signatures, and last the whole sets of words."""
         return np.column_stack([self.signatures, self.digests])
+
+
+def _fixed_rows(column: pa.ChunkedArray, kind: np.dtype[Any]) -> NDArray[Any]:
+    """The values of a column of fixed width, a row each."""
+    whole = _whole(column)
+    values = np.frombuffer(whole.buffers()[1] or b"", kind).reshape(-1, whole.type.byte_width // kind.itemsize)
+    return np.asarray(values[whole.offset : whole.offset + len(whole)])
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
@@ -144,6 +161,7 @@ class Signer:
         min_overlap: int = 4,
         min_share: float = 0.1,
         secondary: str = RARER,
+        pairs: bool = True,
     ) -> None:
         if not 0 <= lexicons < kernel.MOST_LEXICONS:
             raise SettingsError(f"lexicons is {lexicons}: choose a value from 0 to {kernel.MOST_LEXICONS - 1}.")
@@ -158,6 +176,7 @@ class Signer:
         self._min_words = max(1, min_words)
         self._min_overlap = max(1, min_overlap)
         self._min_share = min_share
+        self._fewest_pairs = FEWEST_PAIRS if pairs else 1 << 31
         first, end = lexicon.primary()
         self._ranks = np.array([first, end, *((end, lexicon.words.size) if secondary == RARER else (0, first))])
         drawn = hashlib.shake_256(b"samehand lexicons 1\0%d" % seed).digest(8 * lexicons)
@@ -165,9 +184,13 @@ class Signer:
         limits = (kept_shares(lexicons, keep, keep_least) * (1 << 32)).astype(np.uint64)
         self._slots = kernel.lexicon_slots(lexicon.words, seeds, limits)
 
-    def sign(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Signed:
-        """Signs documents that lie end to end."""
-        starts, words = self.lexicon.reader.word_sets(data, offsets)
+    def sign(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: Blocks | None = None) -> Signed:
+        """Signs documents that lie end to end. Without `blocks` the whole of each text is sketched."""
+        block_rule = (BLOCK_WORDS, ENOUGH_WORDS) if blocks else (0, 0)
+        found = self.lexicon.reader.read_documents(
+            data, offsets, blocks or Blocks.none(offsets.size - 1), (*block_rule, self._fewest_pairs)
+        )
+        starts, words, sketches, pairs = found
         signatures, overlaps, added = kernel.sign_documents(
             starts, words, self._slots, self._ranks, self.lexicons + 1, self._min_overlap, self._min_share
         )
@@ -175,7 +198,7 @@ class Signer:
         few = np.diff(starts) < self._min_words
         signatures[few], digests[few] = 0, 0
         sets = WordSets(starts, (words >> np.uint64(32)).astype(np.uint32))
-        return Signed(signatures, digests, sets, overlaps, added)
+        return Signed(signatures, digests, sets, sketches, pairs, overlaps, added)
 
 
 def replica_schema(lexicons: int) -> pa.Schema:
@@ -189,14 +212,16 @@ def replica_schema(lexicons: int) -> pa.Schema:
             pa.field("status", pa.string(), nullable=False),
             pa.field("words_digest", pa.uint64(), nullable=False),
             pa.field("signatures", pa.binary(8 * (lexicons + 1)), nullable=False),
+            pa.field("pairs", pa.int32(), nullable=False),
+            pa.field("pair_sketch", pa.binary(2 * SLOTS), nullable=False),
             pa.field("word_set", pa.large_list(pa.field("item", pa.uint32(), nullable=False)), nullable=False),
         ]
     )
 
 
-def replica_batch(texts: pa.RecordBatch, signer: Signer) -> pa.RecordBatch:
+def replica_batch(texts: pa.RecordBatch, signer: Signer, blocks: Blocks | None = None) -> pa.RecordBatch:
     """The stage function of the replica signal: a batch of documents (page_id, text) in, their signatures out."""
-    signed = signer.sign(*column_buffers(texts.column("text")))
+    signed = signer.sign(*column_buffers(texts.column("text")), blocks)
     schema = replica_schema(signer.lexicons)
     columns = [
         texts.column("page_id"),
@@ -205,16 +230,19 @@ def replica_batch(texts: pa.RecordBatch, signer: Signer) -> pa.RecordBatch:
         pa.array(signed.added),
         _statuses(signed),
         pa.array(signed.digests),
-        pa.FixedSizeBinaryArray.from_buffers(
-            schema.field("signatures").type,
-            texts.num_rows,
-            [None, pa.py_buffer(np.ascontiguousarray(signed.signatures, "<u8"))],
-        ),
+        _fixed_column(np.ascontiguousarray(signed.signatures, "<u8")),
+        pa.array(signed.pairs),
+        _fixed_column(np.ascontiguousarray(signed.sketches, "<u2")),
         pa.LargeListArray.from_arrays(
             signed.sets.starts, pa.array(signed.sets.words), type=schema.field("word_set").type
         ),
     ]
     return pa.record_batch(columns, schema=schema)
+
+
+def _fixed_column(rows: NDArray[Any]) -> pa.FixedSizeBinaryArray:
+    width = rows.shape[1] * rows.itemsize
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(rows), [None, pa.py_buffer(rows)])
 
 
 def _statuses(signed: Signed) -> pa.StringArray:
@@ -229,23 +257,31 @@ MATCH_SCHEMA = pa.schema(
         pa.field("prototype_id", pa.int64()),
         pa.field("lexicon", pa.int64()),
         pa.field("cosine", pa.float32()),
+        pa.field("jaccard", pa.float32()),
     ]
 )
-"""What is said of each document of a stream; the last three are null when no prototype matches."""
+"""What is said of each document of a stream; the last four are null when no prototype matches."""
 
 
 class Prototypes:
     """Known documents that a stream is matched with (section 5.2). Memory is the prototypes'; the stream adds none."""
 
     def __init__(
-        self, stored: pa.Table, signer: Signer, *, min_cosine: float = 0.8, max_per_signature: int = 64
+        self,
+        stored: pa.Table,
+        signer: Signer,
+        *,
+        min_cosine: float = 0.8,
+        min_jaccard: float = 0.4,
+        max_per_signature: int = 64,
     ) -> None:
         """`stored` are the prototypes' rows as `replica_batch` made them with the same signer."""
         self._signer = signer
-        self._min_cosine = min_cosine
+        self._min_cosine, self._min_jaccard = np.float32(min_cosine), np.float32(min_jaccard)
         self._ids = stored.column("page_id").to_numpy()
         signed = Signed.of(stored)
         self._sets = signed.sets
+        self._pairs = PairSketches.of(signed.sketches, signed.pairs, 0.0)
         keys = signed.keys()
         _, firsts = np.unique(signed.digests, return_index=True)
         rows = np.repeat(np.sort(firsts), keys.shape[1])  # of equal prototypes the first stands for all
@@ -258,20 +294,30 @@ class Prototypes:
         self._keys, self._rows = values[within & (values != 0)], rows[within & (values != 0)]
 
     def match(self, texts: pa.RecordBatch) -> pa.RecordBatch:
-        """For each document (page_id, text): the nearest prototype, by which lexicon, and their cosine."""
+        """For each document (page_id, text): the nearest prototype, by which lexicon, their cosine and Jaccard.
+
+        A prototype that agrees on a signature and reaches the cosine goes first, the most similar sketch second.
+        """
         signed = self._signer.sign(*column_buffers(texts.column("text")))
         rows, columns, cosines = wordsets.match_prototypes(
             signed.keys(), signed.sets.rows, self._keys, self._rows, self._sets.rows
         )
-        none = (rows < 0) | (cosines < np.float32(self._min_cosine))
-        lexicons = np.where(columns > self._signer.lexicons, ALL_WORDS, columns)
+        asked = PairSketches.of(signed.sketches, signed.pairs, 0.0)
+        nearest, jaccards = nearest_sketches(asked.rows, self._pairs.rows)
+        by_words = (rows >= 0) & (cosines >= self._min_cosine)
+        none = ~by_words & ((nearest < 0) | (jaccards < self._min_jaccard))
+        rows = np.where(by_words, rows, nearest)
+        lexicons = np.where(by_words, np.where(columns > self._signer.lexicons, ALL_WORDS, columns), PAIRS)
+        found = wordsets.cosines_across(signed.sets.rows, self._sets.rows, rows)
+        shared = jaccards_across(asked.rows, self._pairs.rows, rows)
         return pa.record_batch(
             [
                 texts.column("page_id"),
                 _statuses(signed),
                 pa.array(self._ids[rows] if self._ids.size else rows, mask=none),
                 pa.array(lexicons, mask=none),
-                pa.array(cosines, mask=none),
+                pa.array(found, mask=none),
+                pa.array(shared, mask=none),
             ],
             schema=MATCH_SCHEMA,
         )

@@ -1,4 +1,4 @@
-"""From signatures to the answers of a run: groups of near replicas and their members."""
+"""From signatures to the answers of a run: groups of near replicas, their members, and who shares text."""
 
 from typing import Any
 
@@ -8,24 +8,34 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
-from samehand.grouping.forest import CheckRule
-from samehand.methods.replica.groups import candidates, find_replicas
+from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.signatures import Signed, WordSets
 from samehand.store.folder import RunFolder
-from samehand.store.tables import PAGES, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
+from samehand.store.tables import PAGES, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
 
-KEY_COLUMNS = ["page_id", "status", "words_digest", "signatures", "overlap", "overlap_secondary", "markup_flags"]
+KEY_COLUMNS = [
+    "page_id",
+    "status",
+    "words_digest",
+    "signatures",
+    "pairs",
+    "pair_sketch",
+    "overlap",
+    "overlap_secondary",
+    "markup_flags",
+]
 _PAGE_COLUMNS = ["url", "doc_id", "url_host_name", "url_host_private_domain"]
 
 
 def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> dict[str, Any]:
-    """Writes members and groups of near replicas; returns their counts."""
+    """Writes members and groups of near replicas, and who shares text; returns their counts."""
     rows = folder.read(REPLICA_SIGNATURES, KEY_COLUMNS)
+    nothing = pa.LargeListArray.from_arrays(np.zeros(rows.num_rows + 1, np.int64), pa.array([], pa.uint32()))
     found = find_replicas(
         rows.column("page_id").to_numpy(),
-        _load_signed(folder, rows),
-        rule=check_rule(settings),
-        weakest=settings.replica_min_centre_cosine,
+        Signed.of(rows.append_column("word_set", nothing)),
+        settings,
+        sets_of=lambda wanted: _load_sets(folder, wanted),
         threads=threads,
     )
     members = _named(folder, found.members)
@@ -33,10 +43,12 @@ def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> di
     folder.write(REPLICA_GROUPS, groups)
     numbered = pc.index_in(members.column("replica_group_id"), groups.column("replica_group_id").combine_chunks())
     folder.write(REPLICA_MEMBERS, members.append_column("group_number", pc.add(numbered.cast(pa.int64()), 1)))
+    folder.write(REPLICA_SHARES, _with_urls(folder, found.shares))
     statuses = {row["values"]: row["counts"] for row in pc.value_counts(rows.column("status")).to_pylist()}
     return {
         "groups": groups.num_rows,
         "grouped_documents": members.num_rows,
+        "sharing_documents": found.shares.num_rows,
         "statuses": dict(sorted(statuses.items())),
         "markup_capped": int(np.count_nonzero(rows.column("markup_flags").to_numpy())),
         "checks": found.counts.checks,
@@ -44,21 +56,15 @@ def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> di
     }
 
 
-def check_rule(settings: Settings) -> CheckRule:
-    """How pairs of documents within a bucket are checked."""
-    return CheckRule(
-        edge_threshold=settings.replica_cosine,
-        leader_threshold=settings.replica_cosine,
-        exhaustive_bucket_size=settings.exhaustive_bucket_size,
-        max_leaders=settings.max_leaders,
-    )
+def stored_sketches(rows: pa.Table) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
+    """Sketches of neighbouring words and the numbers of pairs, from rows of replica/signatures."""
+    nothing = pa.LargeListArray.from_arrays(np.zeros(rows.num_rows + 1, np.int64), pa.array([], pa.uint32()))
+    signed = Signed.of(rows.append_column("word_set", nothing))
+    return signed.sketches, signed.pairs
 
 
-def _load_signed(folder: RunFolder, rows: pa.Table) -> Signed:
-    """Signatures of all documents, and the words of those that agree with another: no other words are looked at."""
-    empty = pa.array([[]] * rows.num_rows, pa.large_list(pa.uint32()))
-    signed = Signed.of(rows.append_column("word_set", empty))
-    wanted = candidates(signed.keys())
+def _load_sets(folder: RunFolder, wanted: NDArray[np.bool_]) -> WordSets:
+    """The sets of words of the wanted documents, and empty ones of all others."""
     sizes: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
     words: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)]
     first = 0
@@ -68,8 +74,20 @@ def _load_signed(folder: RunFolder, rows: pa.Table) -> Signed:
         sizes.append(pc.if_else(chosen, pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False))
         words.append(lists.filter(chosen).flatten().to_numpy())
         first += len(lists)
-    sets = WordSets(np.cumsum(np.concatenate(sizes), dtype=np.int64), np.concatenate(words))
-    return Signed(signed.signatures, signed.digests, sets, signed.overlaps, signed.added)
+    return WordSets(np.cumsum(np.concatenate(sizes), dtype=np.int64), np.concatenate(words))
+
+
+def _with_urls(folder: RunFolder, shares: pa.Table) -> pa.Table:
+    """Shared texts with the addresses of both documents."""
+    pages = folder.read(PAGES, ["url", "doc_id"])
+    left, right = (
+        pages.take(pa.array(folder.page_ids.rows(shares.column(name).to_numpy())))
+        for name in ("page_id", "with_page_id")
+    )
+    columns = {name: shares.column(name) for name in shares.column_names}
+    return pa.table(
+        {**columns, "url": left.column("url"), "doc_id": left.column("doc_id"), "with_url": right.column("url")}
+    )
 
 
 def _named(folder: RunFolder, members: pa.Table) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What tells parked sites from honest sites that merely look alike.
+"""How much sites that look alike are the same, and how many of them show a purpose (purpose.py).
 
 The paper compares structure alone. Honest sites of one theme, site builder or framework share a structure as well, but
 not a purpose: their words, titles and links differ. So these figures are taken of the pages of a cluster:
@@ -10,7 +10,7 @@ not a purpose: their words, titles and links differ. So these figures are taken 
 * shared_targets   share of links that go to hosts that many of the sites link to, or that ask the same page for another
                    keyword; for a page that only redirects, whether others redirect to the same place
 
-Sites are only compared with each other. There is no list of phrases, registrars or advertisers.
+The score is made of sameness alone. It accuses nobody: clusters.py asks for purpose, too.
 """
 
 import dataclasses
@@ -18,7 +18,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.methods.sites.features import NO_BIGRAM, Features
+from samehand.methods.sites.features import NO_PAIR, Features
+from samehand.methods.sites.purpose import has_purpose
 
 SHARED = 0.15
 """A bigram, title or target is shared if this part of the sites has it, and at least two: one language of several."""
@@ -75,6 +76,7 @@ class Evidence:
     shared_targets: float
     words: float
     own_name: float
+    purpose: float
     distinct_owners: int
     pages: PageFigures
 
@@ -134,6 +136,7 @@ def cluster_evidence(features: Features, rows: NDArray[np.int64]) -> Evidence:
         shared_targets=float(targets[has_targets].mean()) if has_targets.any() else 0.0,
         words=float(np.median(words)),
         own_name=float(features.own_names[owners].mean()),
+        purpose=float(has_purpose(features.purposes[owners]).mean()),
         distinct_owners=owners.size,
         pages=PageFigures(words, same_text, prose, own_title, no_title, targets).at(owner_of),
     )
@@ -163,7 +166,7 @@ def _copies(features: Features, rows: NDArray[np.int64], places: NDArray[np.int6
     texts: dict[int, list[tuple[set[int], list[int]]]] = {}
     for place in places.tolist():
         row = int(rows[place])
-        bigrams = set(features.sketches[row].tolist()) - {int(NO_BIGRAM)}
+        bigrams = set(features.sketches[row].tolist()) - {int(NO_PAIR)}
         known = texts.setdefault(int(features.title_keys[row]), [])
         for first, copies in known[:MAX_TEXTS]:
             if len(first & bigrams) >= SAME_BIGRAMS * len(first | bigrams):
@@ -186,9 +189,9 @@ def _same_text_shares(sketches: NDArray[np.uint32], rows: NDArray[np.int64]) -> 
     # A full sketch says nothing about bigrams beyond its largest hash: only sites that could show a bigram are counted.
     reach = np.sort(sketches[sample, -1])
     could = sample.size - np.searchsorted(reach, values, side="left")
-    shared = values[(counts >= _min_support(could)) & (values != NO_BIGRAM)]
+    shared = values[(counts >= _min_support(could)) & (values != NO_PAIR)]
     chosen = sketches[rows]
-    there = chosen != NO_BIGRAM
+    there = chosen != NO_PAIR
     inside = np.isin(chosen, shared) & there
     shares: NDArray[np.float64] = inside.sum(axis=1) / np.maximum(1, there.sum(axis=1))
     return shares

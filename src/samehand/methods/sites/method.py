@@ -1,4 +1,4 @@
-"""The sites method: parked sites by the structure of home pages, per provider of name servers, as a method of a run."""
+"""The sites method: kinds of sites by their home pages, and the providers behind them, as a method of a run."""
 
 import dataclasses
 from typing import ClassVar
@@ -22,18 +22,19 @@ from samehand.store.tables import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_PA
 
 
 class SitesMethod(Method):
-    """Parked and placeholder sites, and the name servers behind them."""
+    """Kinds of sites, and the name servers behind them."""
 
     name = "sites"
-    about = "parked sites by the structure of their home pages, and the providers of their name servers"
+    about = (
+        "what kind of site each is (parked, for sale, default page, real, ...), and the providers of their name servers"
+    )
     changeable = ("sites", "providers")
-    command = "parked"
+    command = "sites"
     page_table = SITE_PAGES
     tables = (SITES, SITE_CLUSTERS, PROVIDERS)
     counted: ClassVar = {
-        "sites": dict.fromkeys(VERDICT_ORDER, int),
+        "sites": {str: int},
         "providers": dict.fromkeys(VERDICT_ORDER, int),
-        "placeholders": {str: int},
         **dict.fromkeys(("clusters", "without_servers", "cut_pages", "markup_capped"), int),
     }
     needs = ("style",)
@@ -55,8 +56,8 @@ class SitesMethod(Method):
         return judge_sites(folder, settings, threads=threads)
 
     def status(self, counts: Counts) -> list[str]:
-        """Verdicts on sites and providers."""
-        sites = ", ".join(f"{count:,} {verdict}" for verdict, count in counts["sites"].items())
+        """Kinds of sites, and verdicts on providers."""
+        sites = ", ".join(f"{number:,} {kind}" for kind, number in counts["sites"].items()) or "none"
         return [f"{count(sum(counts['sites'].values()), 'site')}: {sites}; {providers_line(counts['providers'])}"]
 
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.errors import UsageError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base.page import Page, host_of, pages_to_batch
+from samehand.base.page import Page, host_of
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.kernels import noise as kernel
 from samehand.methods.style.noise import Stored, estimate, noise_of, style_batch, tables_of

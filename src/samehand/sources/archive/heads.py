@@ -16,6 +16,7 @@ LOOK = 8 << 10
 """Bytes of a head that are looked at where a search found a record."""
 
 MAX_LENGTH = 1 << 50
+MAX_DATE = 64
 
 
 class RecordHead(NamedTuple):
@@ -99,7 +100,7 @@ def warc_head(fields: Sequence[tuple[bytes, bytes]]) -> RecordHead:
         _type_of(field(b"warc-type", b"")[:64]),
         bounded_url(field(b"warc-target-uri", b"")),
         _length_of(field(b"content-length", b"")),
-        field(b"warc-date", b"")[:64],
+        field(b"warc-date", b"")[:MAX_DATE],
         field(b"content-type", b"")[:256],
         digest[1].upper().decode("ascii") if digest else None,
         _truncation_of(truncated) if truncated else None,

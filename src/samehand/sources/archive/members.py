@@ -119,12 +119,16 @@ class Codec:
     def find(self, position: int, form: Format) -> int:
         """Position of the first member at or behind `position` that starts a record, or the end of the file."""
         for candidate in places(self.file, position, needle=self.needle, until=self.size):
-            first = self._first_bytes(candidate, 16, self.first_look)
-            if first.startswith(form.starts) and form.is_start(self._first_bytes(candidate, LOOK, self.whole_look)):
+            first = self.first_bytes(candidate, 16)
+            if first.startswith(form.starts) and form.is_start(self._bytes_at(candidate, LOOK, self.whole_look)):
                 return candidate
         return self.size
 
-    def _first_bytes(self, position: int, size: int, look: int) -> bytes:
+    def first_bytes(self, position: int, size: int) -> bytes:
+        """The first few bytes of the member at `position`, as far as they can be unpacked."""
+        return self._bytes_at(position, size, self.first_look)
+
+    def _bytes_at(self, position: int, size: int, look: int) -> bytes:
         data = b""
         try:
             member = self.peek(position, min(position + look, self.size))

@@ -17,10 +17,11 @@ from samehand.base.page import Outcome
 from samehand.base.settings import Settings
 from samehand.sources.archive.heads import WARC
 from samehand.sources.archive.members import STEP
-from samehand.sources.archive.warc import ZIP_STARTS, archive_outcomes, open_archive, outcome_at
+from samehand.sources.archive.warc import ZIP_STARTS, archive_items, open_archive, outcome_at
 from samehand.sources.archive.window import ByteFile, Window, read_at
 from samehand.sources.reader import Look, Reader, Reading, Source, Unit
 from samehand.sources.reasons import BAD_ARCHIVE, DECOMPRESSION_BOMB, UNREADABLE_FILE, Reason, reject, text_of
+from samehand.sources.runs import Run
 
 MEMBER_MARK: Final = "!/"
 """Between the name of the WACZ and the name of the WARC in it, in `source_path`."""
@@ -53,7 +54,7 @@ def _recognises(look: Look) -> bool:
             return look.path.lower().endswith(".wacz")
 
 
-def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome | Run]:
     """What all WARCs in a WACZ hold, in the order of their names."""
     source = unit.source
     with open(source.path, "rb") as file:
@@ -62,6 +63,9 @@ def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]
         except _ZIP_ERRORS as error:
             yield reject(source.name, 0, reason=BAD_ARCHIVE, size=source.size, detail=text_of(error))
             return
+        if not members:
+            yield reject(source.name, 0, reason=BAD_ARCHIVE, size=source.size, detail="no WARC in it")
+            return
         overlapping = _overlapping(members, source.size)
         for info in members:
             name = _member_name(source, info)
@@ -69,7 +73,7 @@ def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]
             if problem:
                 yield reject(name, 0, reason=problem[0], size=info.compress_size, detail=problem[1])
             else:
-                yield from _member_outcomes(file, info, name=name, settings=settings)
+                yield from _member_items(file, info, name=name, settings=settings)
 
 
 def _find_page(source: Source, source_path: str, offset: int, settings: Settings) -> Outcome | None:
@@ -84,13 +88,13 @@ def _find_page(source: Source, source_path: str, offset: int, settings: Settings
     return None
 
 
-def _member_outcomes(file: ByteFile, info: zipfile.ZipInfo, *, name: str, settings: Settings) -> Iterator[Outcome]:
+def _member_items(file: ByteFile, info: zipfile.ZipInfo, *, name: str, settings: Settings) -> Iterator[Outcome | Run]:
     reached = 0
     try:
         archive = open_archive(_open_member(file, info), info.file_size, WARC)
-        for outcome in archive_outcomes(archive, 0, end=info.file_size, name=name, settings=settings):
-            reached = outcome.warc_record_offset
-            yield outcome
+        for item in archive_items(archive, 0, end=info.file_size, name=name, settings=settings):
+            reached = item.warc_record_offset
+            yield item
     except _ZIP_ERRORS as error:
         yield reject(name, reached, reason=BAD_ARCHIVE, size=info.compress_size, detail=text_of(error))
     except OSError as error:

@@ -2,11 +2,10 @@
 
 import contextlib
 from collections.abc import Generator, Iterator
-from typing import BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from samehand.base.page import PLAIN_TEXT, Outcome, Page, Skip
 from samehand.base.settings import Settings
-from samehand.sources.archive.fast import fast_records
 from samehand.sources.archive.frames import CODECS, codec_for
 from samehand.sources.archive.heads import ARC, WARC, Format, time_of
 from samehand.sources.archive.members import Codec, GzipCodec, MemberError
@@ -17,7 +16,11 @@ from samehand.sources.http.body import Origin, guarded, refuse
 from samehand.sources.http.responses import media_of, page_from_resource, page_from_response
 from samehand.sources.reader import Look, Reader, Reading, Source, Unit, by_bytes
 from samehand.sources.reasons import EMPTY_BODY, SKIPPED_TYPES, TRUNCATED_RECORD, UNKNOWN_RECORD_TYPE, reject
+from samehand.sources.runs import Run
 from samehand.sources.tables import text_page
+
+if TYPE_CHECKING:
+    from samehand.sources.archive.fast import FastReader
 
 BLOCK_EXTRA: Final = 1 << 20
 """Bytes of a record that are read beyond the longest page: room for HTTP heads and chunk lines."""
@@ -49,6 +52,16 @@ class Archive(NamedTuple):
             most=most,
             max_compression_ratio=settings.max_compression_ratio,
         )
+
+    def fast_reader(self, name: str, settings: Settings) -> "FastReader | None":
+        """The fast reader, which reads WARC only."""
+        if self.form is not WARC:
+            return None
+        # Imported here, because it needs the kernels, which only those who read pages have to load.
+        from samehand.sources.archive.fast import FastReader
+
+        most = settings.max_page_bytes + BLOCK_EXTRA
+        return FastReader(self.file, self.size, self.codec, name=name, most=most, settings=settings)
 
     def find(self, position: int) -> int:
         """Position of the first record at or behind `position`, or the end of the file."""
@@ -95,13 +108,13 @@ def _is_packed_by_record(codec: GzipCodec) -> bool:
     return member.end < codec.size
 
 
-def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator[Outcome]:
+def _read(unit: Unit, settings: Settings, reading: Reading) -> Iterator["Outcome | Run"]:
     source = unit.source
     with open(source.path, "rb") as file:
         archive = open_archive(file, source.size, _form_of(source))
         start = unit.start if unit.exact or unit.start == 0 else archive.find(unit.start)
         reading.first = start
-        reading.stop = yield from archive_outcomes(archive, start, end=unit.end, name=source.name, settings=settings)
+        reading.stop = yield from archive_items(archive, start, end=unit.end, name=source.name, settings=settings)
 
 
 def _find_page(source: Source, source_path: str, offset: int, settings: Settings) -> Outcome | None:
@@ -120,32 +133,34 @@ def outcome_at(archive: Archive, offset: int, *, name: str, settings: Settings) 
     return None
 
 
-def archive_outcomes(
+def archive_items(
     archive: Archive, start: int, *, end: int, name: str, settings: Settings
-) -> Generator[Outcome, None, int]:
+) -> Generator[Outcome | Run, None, int]:
     """What the records are that start in [start, end). Returns the position of the next record."""
-    records = _records(archive, start, end=end, settings=settings)
+    found = _records(archive, start, end=end, name=name, settings=settings)
     while True:
         try:
-            item = next(records)
+            item = next(found)
         except StopIteration as stopped:
             return int(stopped.value)
-        yield outcome_of(item, name=name, settings=settings)
+        yield item if isinstance(item, Run) else outcome_of(item, name=name, settings=settings)
 
 
-def _records(archive: Archive, position: int, *, end: int, settings: Settings) -> Generator[Record | Damage, None, int]:
+def _records(
+    archive: Archive, position: int, *, end: int, name: str, settings: Settings
+) -> Generator[Run | Record | Damage, None, int]:
     """All records and damages, from the fast reader where it can. Returns the position of the next record."""
-    is_fast = isinstance(archive.codec, GzipCodec) and archive.form is WARC
+    fast = archive.fast_reader(name, settings)
     run = 1
     while position < min(end, archive.size):
-        if is_fast:
-            most = settings.max_page_bytes + BLOCK_EXTRA
-            position, is_done = yield from fast_records(archive.file, archive.size, start=position, end=end, most=most)
-            if is_done:
+        before = position
+        if fast:
+            position = yield from fast.items(position, end)
+            if position >= min(end, archive.size):
                 break
         reader = archive.reader(position, settings)
         read = 0
-        while not (is_fast and read >= run and reader.fresh):
+        while not (fast and read >= run and reader.fresh):
             if reader.fresh and reader.position >= end:
                 return reader.position
             item = reader.next()
@@ -153,9 +168,9 @@ def _records(archive: Archive, position: int, *, end: int, settings: Settings) -
                 return archive.size
             yield item
             read += 1
-        position = reader.position
         # Where much is damaged, changing readers at every record costs more than it gains.
-        run = min(2 * run, _MAX_CAREFUL_RUN)
+        run = 1 if position - before > reader.position - position else min(2 * run, _MAX_CAREFUL_RUN)
+        position = reader.position
     return position
 
 

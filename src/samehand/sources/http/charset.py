@@ -98,6 +98,12 @@ SINGLE_BYTE_CODECS: Final = {
 
 _WIDE: Final = {"UTF-16LE": "utf-16-le", "UTF-16BE": "utf-16-be", "UTF-32LE": "utf-32-le", "UTF-32BE": "utf-32-be"}
 
+PLAIN_LABELS: Final = {
+    "utf-8": "UTF-8",
+    **{label: name for label, name in _NAME_OF_LABEL.items() if name not in _TRANSCODED and name not in _WIDE},
+}
+"""Names of the charsets that stay as they are, by their labels; UTF-8 comes first."""
+
 # UTF-32LE comes before UTF-16LE, because its mark starts with that of UTF-16LE.
 _BYTE_ORDER_MARKS: Final = (
     (b"\xef\xbb\xbf", "UTF-8"),

@@ -10,7 +10,8 @@ from samehand.store.table import Table
 from samehand.store.tables.classes import CLASSES
 from samehand.store.tables.language import LANGUAGE_PAGES
 from samehand.store.tables.pages import CONTENT, PAGES, REJECTS
-from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
+from samehand.store.tables.phrases import PHRASES_GROUPS, PHRASES_MEMBERS, PHRASES_WORDS
+from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
 from samehand.store.tables.sites import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_LABELS, SITE_PAGES, SITES
 from samehand.store.tables.style import (
     STYLE_BEFORE,
@@ -34,8 +35,12 @@ TABLES: tuple[Table, ...] = (
     REPLICA_SIGNATURES,
     REPLICA_MEMBERS,
     REPLICA_GROUPS,
+    REPLICA_SHARES,
     CLASSES,
     LANGUAGE_PAGES,
+    PHRASES_WORDS,
+    PHRASES_MEMBERS,
+    PHRASES_GROUPS,
     SITE_PAGES,
     SITES,
     SITE_CLUSTERS,
@@ -51,10 +56,14 @@ __all__ = [
     "LANGUAGE_PAGES",
     "NAMESERVERS",
     "PAGES",
+    "PHRASES_GROUPS",
+    "PHRASES_MEMBERS",
+    "PHRASES_WORDS",
     "PROVIDERS",
     "REJECTS",
     "REPLICA_GROUPS",
     "REPLICA_MEMBERS",
+    "REPLICA_SHARES",
     "REPLICA_SIGNATURES",
     "SITES",
     "SITE_CLUSTERS",

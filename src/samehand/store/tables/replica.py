@@ -36,6 +36,13 @@ REPLICA_SIGNATURES = Table(
             lambda settings: pa.binary(8 * (settings.randomised_lexicons + 1)),
             "K + 1 little-endian 64-bit signatures; 0 for a refused one.",
         ),
+        Column(
+            "pairs",
+            pa.int32(),
+            "Different pairs of neighbouring words; 0 for too few to compare; negative for a page without much prose: "
+            "its whole text counts.",
+        ),
+        Column("pair_sketch", pa.binary(256), "Sketch of these pairs: 128 little-endian 16-bit values."),
         Column("word_set", large_list_of(pa.uint32()), "Hashes of the words, sorted."),
         Column("link_hosts", large_list_of(HASH), "Hashes of the hosts that the page links to, sorted."),
         MARKUP_FLAGS,
@@ -52,9 +59,19 @@ REPLICA_MEMBERS = Table(
         GROUP_NUMBER,
         REPLICA_GROUP_ID,
         Column("cosine", SHARE, "Cosine to the medoid of the group."),
+        Column(
+            "jaccard", SHARE, "Share of neighbouring words in common with the medoid; 0 for texts too short for it."
+        ),
         Column("linked_page_id", WHOLE, "The document that it agrees with best."),
         Column("linked_cosine", SHARE, "Cosine to that document."),
-        Column("lexicon", WHOLE, "Number of the lexicon that agreed first; −1: only the whole sets of words."),
+        Column(
+            "lexicon",
+            WHOLE,
+            "Number of the lexicon that agreed first; −1: only the whole sets of words; −2: neighbouring words.",
+        ),
+        Column(
+            "found_by", TEXT, "What found it: lexicon, words (the same set of words) or pairs (neighbouring words)."
+        ),
     ),
 )
 REPLICA_GROUPS = Table(
@@ -72,4 +89,17 @@ REPLICA_GROUPS = Table(
         CENTRE_URL,
     ),
     is_ranked=True,
+)
+REPLICA_SHARES = Table(
+    "replica/shares",
+    "Documents that share text with another one and are not in its group of near replicas.",
+    (
+        URL,
+        DOC_ID,
+        PAGE_ID,
+        Column("with_page_id", WHOLE, "The most typical of the documents that it shares text with."),
+        Column("with_url", TEXT, "URL of that document."),
+        Column("jaccard", SHARE, "Share of neighbouring words in common with it."),
+        Column("containment", SHARE, "Share of the shorter text's neighbouring words that the longer one has too."),
+    ),
 )

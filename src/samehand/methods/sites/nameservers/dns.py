@@ -3,6 +3,9 @@
 The NS records of a registered domain are looked up once for all its hosts, because that is where the delegation is.
 Each outcome is appended to a file, one JSON object per line. A look-up that was stopped goes on where it stopped and
 asks nothing twice. The result does not depend on the order of the answers.
+
+Each query has a random id and a port of its own. Datagrams that do not answer it (another sender, id or question, or no
+DNS message at all) are ignored until the time-out: RFC 5452, section 9.
 """
 
 import asyncio
@@ -21,7 +24,7 @@ from samehand.base.errors import SettingsError, UsageError
 from samehand.base.files import writing
 from samehand.base.page import host_of
 from samehand.base.settings import Settings
-from samehand.methods.sites.nameservers.names import BAD_NAME, canonical_name
+from samehand.methods.sites.nameservers.names import BAD_NAME, MOST_SERVERS, TOO_MANY, canonical_name
 from samehand.methods.sites.nameservers.pairs import NameServers
 
 if TYPE_CHECKING:
@@ -62,13 +65,17 @@ class Resolver:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What DNS answered for a domain, and after how many queries. `refused` counts name servers with a bad name."""
+    """What DNS answered for a domain, and after how many queries.
+
+    `refused` counts name servers with a bad name, `left_out` those beyond the most that are kept.
+    """
 
     domain: str
     outcome: str
     ns: tuple[str, ...] = ()
     queries: int = 0
     refused: int = 0
+    left_out: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,6 +137,7 @@ def resolve_nameservers(
         found = [known.outcomes[name] for name in wanted]
         found += [Outcome(domain, BAD_NAME) for domain, name in sorted(names.items()) if not name]
         bad = {BAD_LINE: known.bad_lines, BAD_NAME: sum(one.refused for one in found)}
+        bad[TOO_MANY] = sum(one.left_out for one in found)
     counts = collections.Counter(one.outcome for one in found)
     return dataclasses.replace(
         NameServers.from_pairs((one.domain, ns) for one in found for ns in one.ns),
@@ -203,7 +211,7 @@ class _Asker:
 
 
 async def _query(domain: str, resolver: Resolver, timeout: float) -> Outcome:
-    """One query to one resolver, by TCP if the answer was truncated. Replies from other addresses are ignored."""
+    """One query to one resolver, by TCP if the answer was truncated."""
     import dns.asyncquery
     import dns.exception
     import dns.message
@@ -211,7 +219,7 @@ async def _query(domain: str, resolver: Resolver, timeout: float) -> Outcome:
     question = dns.message.make_query(domain, "NS", use_edns=0, payload=_PAYLOAD)
     try:
         reply, _ = await dns.asyncquery.udp_with_fallback(
-            question, resolver.address, timeout, resolver.port, ignore_unexpected=True
+            question, resolver.address, timeout, resolver.port, ignore_unexpected=True, ignore_errors=True
         )
     except dns.exception.Timeout:
         return Outcome(domain, TIMEOUT)
@@ -226,21 +234,27 @@ def _read_reply(domain: str, reply: "dns.message.Message") -> Outcome:
     """The NS records of the domain in question, from the answer section or else from a referral."""
     import dns.name
     import dns.rcode
+    import dns.rdataclass
     import dns.rdatatype
 
     code = reply.rcode()
     if code != dns.rcode.NOERROR:
         said = {dns.rcode.NXDOMAIN: NXDOMAIN, dns.rcode.REFUSED: REFUSED, dns.rcode.SERVFAIL: SERVFAIL}
         return Outcome(domain, said.get(code, MALFORMED))
-    owner = dns.name.from_text(domain)
+    wanted = dns.name.from_text(domain), dns.rdataclass.IN, dns.rdatatype.NS
     for section in (reply.answer, reply.authority):
-        records = [
-            record for rrset in section if rrset.name == owner and rrset.rdtype == dns.rdatatype.NS for record in rrset
-        ]
+        sets = [rrset for rrset in section if (rrset.name, rrset.rdclass, rrset.rdtype) == wanted]
+        records = [record for rrset in sets for record in rrset]
         if records:
             names = [canonical_name(record.target.to_text())[0] for record in records]
-            servers = tuple(sorted(set(filter(None, names))))
-            return Outcome(domain, OK if servers else MALFORMED, servers, refused=names.count(""))
+            servers = sorted(set(filter(None, names)))
+            return Outcome(
+                domain,
+                OK if servers else MALFORMED,
+                tuple(servers[:MOST_SERVERS]),
+                refused=names.count(""),
+                left_out=len(servers[MOST_SERVERS:]),
+            )
     return Outcome(domain, NO_ANSWER)
 
 
@@ -308,10 +322,13 @@ def _outcome_of(line: bytes) -> Outcome | None:
     """The outcome in a line of the file; None if we did not write the line."""
     try:
         row: Any = json.loads(line)
-        known = Outcome(row["domain"], row["outcome"], tuple(row["ns"]), row["queries"], row["refused"])
+        known = Outcome(**{**row, "ns": tuple(row["ns"])})
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     names = (known.domain, *known.ns)
-    plain = all(isinstance(name, str) and canonical_name(name) == (name, "") for name in names)
-    numbers = isinstance(known.queries, int) and isinstance(known.refused, int)
-    return known if plain and numbers and known.outcome in OUTCOMES else None
+    plain = isinstance(row["ns"], list) and all(
+        isinstance(name, str) and canonical_name(name) == (name, "") for name in names
+    )
+    numbers = all(isinstance(number, int) for number in (known.queries, known.refused, known.left_out))
+    is_known = isinstance(known.outcome, str) and known.outcome in OUTCOMES
+    return known if plain and numbers and is_known and len(known.ns) <= MOST_SERVERS else None

@@ -9,7 +9,10 @@ import ada_url
 from samehand.base.page import DOMAIN_URL, host_of
 
 BAD_NAME, NO_NAME, ADDRESS = "bad_name", "no_name", "address"
+TOO_MANY = "too_many"
 LONGEST_NAME = 253
+MOST_SERVERS = 64
+"""Name servers of a domain that are kept, the first by name. Registries allow 13, a few zones have some more."""
 
 LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 """Letters, digits, underscores, and hyphens inside: nothing that a zone file, terminal or spreadsheet interprets."""

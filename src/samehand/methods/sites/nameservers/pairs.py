@@ -9,11 +9,14 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from samehand.methods.sites.nameservers.names import (
     BAD_NAME,
     LONGEST_NAME,
+    MOST_SERVERS,
     NAME,
+    TOO_MANY,
     canonical_name,
     provider_of,
     upwards,
@@ -91,6 +94,12 @@ def _each_once(table: pa.Table) -> pa.Table:
     return table.filter(pa.concat_arrays([pa.array([True]), pc.invert(pc.and_(*same))]))
 
 
+def _places_within(names: pa.ChunkedArray) -> NDArray[np.int64]:
+    """For each of the sorted `names` how many equal ones stand before it."""
+    counts: NDArray[np.int64] = np.asarray(pc.value_counts(names.combine_chunks()).field("counts"))
+    return np.arange(len(names)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
 class Taker:
     """Collects raw pairs from the readers of files, keeps those of the wanted domains, counts refusals by reason."""
 
@@ -119,8 +128,12 @@ class Taker:
     def done(self) -> NameServers:
         """All that was kept."""
         self._check()
+        pairs = _each_once(pa.concat_tables(self._kept))
+        is_kept = pa.array(_places_within(pairs["domain"]) < MOST_SERVERS)
+        for domain in pairs["domain"].filter(pc.invert(is_kept)).to_pylist():
+            self.refuse(TOO_MANY, domain.encode())
         return NameServers(
-            pairs=_each_once(pa.concat_tables(self._kept)),
+            pairs=pairs.filter(is_kept),
             lines=self.lines,
             other=self.other,
             bad=dict(sorted(self._bad.items())),

@@ -14,16 +14,16 @@ import samehand
 from dns_server import dns_server
 from runs import Judged, judge_run, kinds_of, tables
 from samehand.base.errors import InputError, RunError, UsageError
-from samehand.base.page import Page, pages_to_batch
+from samehand.base.page import Page
+from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
-from samehand.exports.blocklists import to_domains
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites import judge as parked
 from samehand.methods.sites.labels import label_sites, save_labels
 from samehand.methods.sites.method import METHOD
 from samehand.methods.sites.tags import TagSequences, tag_sequences
-from samehand.methods.sites.verdicts import VERDICT_ORDER
+from samehand.methods.sites.verdicts import PARKED_KINDS, VERDICT_ORDER
 from samehand.store.files import DNS_CACHE
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES
@@ -45,10 +45,10 @@ def found(demo: DemoFiles, run: samehand.Run) -> Judged:
 def test_parked_sites_of_the_demo_are_parked_and_honest_ones_are_not(demo: DemoFiles, found: Judged) -> None:
     kinds, verdicts = kinds_of(demo, "domain"), defaultdict(Counter)
     for row in found.verdicts.sites.to_pylist():
-        verdicts[kinds[row["site"]]][row["verdict"]] += 1
-    assert set(verdicts["parked"]) == {"parked"}
+        verdicts[kinds[row["site"]]][row["kind"] in PARKED_KINDS] += 1
+    assert set(verdicts["parked"]) == {True}
     for honest in ("honest", "forum", "copy", "mirror"):
-        assert verdicts[honest]["parked"] == 0
+        assert verdicts[honest][True] == 0
 
 
 def test_both_parking_providers_of_the_demo_are_parked_and_no_other(found: Judged) -> None:
@@ -63,17 +63,21 @@ def test_tables_stand_in_the_run_with_their_schemas_parked_first(run: samehand.R
     for stored in (SITES, SITE_CLUSTERS, PROVIDERS):
         table = pq.read_table(run.path / stored.path)
         assert table.schema == stored.fixed_schema
-        verdicts = table.column("verdict").to_pylist()
-        assert verdicts == sorted(verdicts, key=VERDICT_ORDER.index)
+        column, order = ("verdict", VERDICT_ORDER) if stored is PROVIDERS else ("kind", parked.ORDER)
+        said = table.column(column).to_pylist()
+        assert said == sorted(said, key=order.index)
     sizes = [row["sites"] for row in found.verdicts.providers.to_pylist() if row["verdict"] == "ok"]
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_the_style_clusters_judge_the_same_sites(demo: DemoFiles, found: Judged) -> None:
+def test_every_site_has_evidence_and_a_probability(demo: DemoFiles, found: Judged) -> None:
+    for row in found.verdicts.sites.to_pylist():
+        assert row["evidence"], row
+        assert 0 < row["probability"] < 1
+        assert row["reason"]
     kinds = kinds_of(demo, "domain")
-    rows = [row for row in found.verdicts.sites.to_pylist() if kinds[row["site"]] == "parked"]
-    assert {row["style_verdict"] for row in rows} <= {"parked", "ok"}
-    assert sum(row["style_verdict"] == "parked" for row in rows) > len(rows) / 2
+    styles = [row["style_cluster_id"] for row in found.verdicts.sites.to_pylist() if kinds[row["site"]] == "parked"]
+    assert sum(style is not None for style in styles) > len(styles) / 2
 
 
 def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Judged, tmp_path: Path) -> None:
@@ -97,7 +101,7 @@ def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_pat
     run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     first = judge_run(run.path, nameservers=[demo.nameservers])
     strict = judge_run(run.path, settings={"max_mean_distance": 0.001})
-    assert strict.counts["sites"]["parked"] < first.counts["sites"]["parked"]
+    assert strict.counts["clusters"] > first.counts["clusters"]
     (run.path / SITES.path).unlink()
     last = judge_run(run.path, settings={"max_mean_distance": 0.25})
     assert last.verdicts.sites.equals(first.verdicts.sites)
@@ -107,8 +111,8 @@ def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_pa
     run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
     found = judge_run(run.path)
     kinds = kinds_of(demo, "domain")
-    said = {row["site"]: row["verdict"] for row in found.verdicts.sites.to_pylist()}
-    assert {said[site] for site, kind in kinds.items() if kind == "parked" and site in said} == {"parked"}
+    said = {row["site"]: row["kind"] for row in found.verdicts.sites.to_pylist()}
+    assert {said[site] for site, kind in kinds.items() if kind == "parked" and site in said} <= set(PARKED_KINDS)
     assert sum(found.counts["providers"].values()) == 0
     assert found.counts["without_servers"] == len(said)
 
@@ -183,10 +187,9 @@ def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(
     found = judge_run(run.path, nameservers=[tmp_path / "ns.csv"])
     sites = found.verdicts.sites.to_pylist()
     assert [row["site"] for row in sites] == [f"park{n}.github.io" for n in range(6)]
-    assert {(row["provider"], row["verdict"]) for row in sites} == {("park.net", "parked")}
+    assert {(row["provider"], row["kind"]) for row in sites} == {("park.net", "parked-ads")}
     assert [row["title"] for row in sites] == [row["site"] for row in sites]
-    listed = to_domains(found.verdicts)
-    assert listed.text.split() == [row["site"] for row in sites]
+    assert run.export("domains").text.split() == [row["site"] for row in sites]
 
 
 def test_pages_without_a_host_are_no_sites(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """A world of web sites at 93 providers, 16 of them parking, in the mix of the paper (section 4.1).
 
-Parking providers serve several templates each (`structure_templates`) and a few honest sites; providers of web space
+Parking providers serve several templates each (`sites_templates`) and a few honest sites; providers of web space
 have sites of their own make, themes of content systems, site builders, frameworks, default pages, errors, empty pages,
 sites under construction, forwarding, and some parked pages. Half of what is unique is built on skeletons of real
 pages, filled with other text. Everything is drawn from one seed.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.corpora import debian_pages
-from evaluation.structure_templates import KINDS, ParkingTemplate, Texts, token
+from evaluation.sites_templates import KINDS, ParkingTemplate, Texts, token
 from evaluation.texts import reuters
 
 PROVIDERS, PARKING = 93, 16

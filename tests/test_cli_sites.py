@@ -1,4 +1,4 @@
-"""The commands parked, structure and label: views, block lists, tags side by side, answers from files and people."""
+"""The commands sites, structure and label: views, tags side by side, answers from files and people."""
 
 import csv
 import io
@@ -51,74 +51,57 @@ def test_providers_by_verdict_and_size_with_their_name_servers(
     demo: DemoFiles, run: Path, samehand_command: Command
 ) -> None:
     forget_name_servers(run)
-    ended = samehand_command("parked", run, "--nameservers", demo.nameservers, "--workers", "1")
+    ended = samehand_command("sites", run, "--nameservers", demo.nameservers, "--workers", "1", "--providers")
     assert ended.code == 0
     heading, *lines = ended.out.splitlines()
     assert heading.split()[:3] == ["provider", "verdict", "sites"]
     assert [line.split()[0] for line in lines if line.split()[1] == "parked"] == ["parkwell.example", "lotside.test"]
     assert lines[0].endswith("ns1.parkwell.example, ns2.parkwell.example")
     assert "44 providers: 2 parked, 4 ok, 38 with too few sites." in ended.err
-    assert "Placeholder pages: 1 near empty." in ended.err
 
 
 def test_further_files_may_follow(demo: DemoFiles, run: Path, tmp_path: Path, samehand_command: Command) -> None:
     lines = demo.nameservers.read_text().splitlines(keepends=True)
     for name, part in (("one.csv", lines[:200]), ("two.csv", [lines[0], *lines[200:], "bad..name,ns.x.net\n"])):
         (tmp_path / name).write_text("".join(part))
-    before = samehand_command("parked", run).out
-    ended = samehand_command("parked", run, "--nameservers", tmp_path / "one.csv", tmp_path / "two.csv")
+    before = samehand_command("sites", run).out
+    ended = samehand_command("sites", run, "--nameservers", tmp_path / "one.csv", tmp_path / "two.csv")
     assert ended.out == before
     assert "Passed over among the name servers: 1 bad name." in ended.err
 
 
 def test_sites_and_clusters_in_every_form(judged: Path, samehand_command: Command) -> None:
-    sites = rows_of(samehand_command("parked", judged, "--sites", "--format", "csv").out)
+    sites = rows_of(samehand_command("sites", judged, "--format", "csv").out)
     assert len({row["site"] for row in sites}) == 232
-    assert {row["verdict"] for row in sites} == {"parked", "ok", "unknown"}
-    clusters = samehand_command("parked", judged, "--clusters", "--format", "jsonl", "--top", "2").out.splitlines()
-    assert [json.loads(line)["verdict"] for line in clusters] == ["parked", "parked"]
-    shown = samehand_command("parked", judged, "--sites", "--top", "1").out.splitlines()
-    assert "by style" in shown[0]
+    assert {"parked-ads", "real"} <= {row["kind"] for row in sites}
+    some = rows_of(samehand_command("sites", judged, "--kind", "copies", "--kind", "empty", "--format", "csv").out)
+    assert {row["kind"] for row in some} == {"copies", "empty"}
+    assert "There is no kind" in samehand_command("sites", judged, "--kind", "parkd").err
+    clusters = samehand_command("sites", judged, "--clusters", "--format", "jsonl", "--top", "2").out.splitlines()
+    assert [json.loads(line)["kind"] for line in clusters] == ["parked-ads", "parked-ads"]
+    shown = samehand_command("sites", judged, "--top", "1").out.splitlines()
+    assert shown[0].split()[:3] == ["site", "kind", "p"]
     assert len(shown) > 2  # the reason stands below
-    providers = rows_of(samehand_command("parked", judged, "--providers", "--format", "csv").out)
+    providers = rows_of(samehand_command("sites", judged, "--providers", "--format", "csv").out)
     assert providers[0]["calls_r"].isdigit()
-    assert rows_of(samehand_command("parked", judged, "--format", "csv").out) == providers
-
-
-def test_block_lists(judged: Path, tmp_path: Path, samehand_command: Command) -> None:
-    zone = samehand_command("parked", judged, "--format", "rpz", "--serial", "7")
-    assert "@ SOA localhost. root.localhost. 7 " in zone.out
-    assert "ns2.lotside.test.rpz-nsdname CNAME .\n" in zone.out
-    assert "rpz-passthru" in zone.out
-    assert "Written: 4 name servers; 1 let through." in zone.err
-    whole = samehand_command("parked", judged, "--format", "rpz", "--whole").out
-    assert "*.lotside.test.rpz-nsdname CNAME .\n" in whole
-    domains = samehand_command("parked", judged, "--format", "domains").out.split()
-    assert len(domains) == 114
-    (tmp_path / "allow").write_text(f"# ours\n{domains[0]}\nlotside.test\n")
-    fewer = samehand_command("parked", judged, "--format", "domains", "--allow", tmp_path / "allow")
-    assert set(domains) - set(fewer.out.split()) == {domains[0]}
-    assert "Left out: 1 allowed." in fewer.err
-    sites = samehand_command("parked", judged, "--format", "rpz", "--block-sites").out
-    assert f"*.{domains[0]} CNAME .\n" in sites
 
 
 def test_without_name_servers_it_says_what_to_add(run: Path, samehand_command: Command) -> None:
     forget_name_servers(run)
-    ended = samehand_command("parked", run)
+    ended = samehand_command("sites", run)
     assert ended.code == 0
-    assert ended.out.splitlines()[0].split()[:3] == ["cluster", "provider", "verdict"]
+    assert ended.out.splitlines()[0].split()[:3] == ["site", "kind", "p"]
     assert "no provider" in ended.err
-    assert f"ask DNS: samehand parked {run} --resolve" in ended.err
+    assert f"ask DNS: samehand sites {run} --resolve" in ended.err
 
 
 def test_dns_only_when_asked(run: Path, samehand_command: Command) -> None:
     forget_name_servers(run)
     with dns_server({}) as server:
         options = ["--dns-resolvers", server.address, "--dns-rate", "10000"]
-        samehand_command("parked", run, *options)
+        samehand_command("sites", run, *options)
         assert server.log == []
-        ended = samehand_command("parked", run, "--resolve", *options)
+        ended = samehand_command("sites", run, "--resolve", *options)
     assert ended.code == 0
     assert "DNS: 232 of 232 domains, 232 queries." in ended.err
     assert "DNS said: 232 nxdomain." in ended.err
@@ -128,12 +111,10 @@ def test_dns_only_when_asked(run: Path, samehand_command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("parked", "RUN", "--nameservers", "none.csv"), 4, "Check the path"),
-        (("parked", "RUN", "--allow", "none"), 4, "--allow"),
-        (("parked", "RUN", "--max-mean-distance", "7"), 2, "max_mean_distance is 7"),
-        (("parked", "RUN", "--resolve", "--dns-resolvers", "nobody"), 2, "is no resolver"),
-        (("parked", "RUN", "--format", "rpz", "--serial", "-1"), 2, "makes no zone"),
-        (("parked", "nothing"), 2, "samehand scan"),
+        (("sites", "RUN", "--nameservers", "none.csv"), 4, "Check the path"),
+        (("sites", "RUN", "--max-mean-distance", "7"), 2, "max_mean_distance is 7"),
+        (("sites", "RUN", "--resolve", "--dns-resolvers", "nobody"), 2, "is no resolver"),
+        (("sites", "nothing"), 2, "samehand scan"),
         (("structure", "none.html", "none.html"), 4, "Give two HTML files"),
         (("label", "nothing"), 2, "not a run folder"),
         (("label", "RUN", "--answers", "none.csv"), 4, "none.csv is not there"),
@@ -147,12 +128,12 @@ def test_errors_say_the_next_step(
     assert ended.err.count("\n") == 1
 
 
-def test_settings_of_parked_are_no_options_of_scan(samehand_command: Command) -> None:
-    scan, parked = (samehand_command(name, "--help-all").out for name in ("scan", "parked"))
+def test_settings_of_sites_are_no_options_of_scan(samehand_command: Command) -> None:
+    scan, sites = (samehand_command(name, "--help-all").out for name in ("scan", "sites"))
     assert "--max-tags" in scan
     assert "--max-mean-distance" not in scan
     for option in ("--max-tags", "--max-mean-distance", "--dns-rate", "--min-sites"):
-        assert option in parked
+        assert option in sites
 
 
 def pages(tmp_path: Path) -> tuple[Path, Path]:
@@ -242,8 +223,9 @@ def test_labels_in_the_terminal(
     assert "Undone: page " in ended.out
     assert "is no label" in ended.out
     assert "title: " in ended.out
-    assert " words\n" in ended.out
-    assert not {"verdict", "distance"} & set(ended.out.split())
+    assert " words, " in ended.out
+    assert "asked because: " in ended.out
+    assert not {"kind", "probability", "parked-ads:"} & set(ended.out.split())
     written = rows_of(answers.read_text())
     assert [row["label"] for row in written] == ["spam", "ok", "-undo-"]
     people("ok\n")  # and then the line is cut
@@ -257,7 +239,7 @@ def test_a_page_that_is_gone_is_still_asked_for(
 ) -> None:
     crawl = Path(shutil.copy(demo.crawl, tmp_path))
     samehand.scan(str(crawl), tmp_path / "run", workers=1, signals=("style", "sites"))
-    assert samehand_command("parked", tmp_path / "run", "--workers", "1").code == 0
+    assert samehand_command("sites", tmp_path / "run", "--workers", "1").code == 0
     crawl.unlink()
     people("q\n")
     assert "its input has gone" in samehand_command("label", tmp_path / "run").out
@@ -269,7 +251,7 @@ def test_what_pages_say_cannot_steer_the_terminal(
     page = {"url": "http://a.com/", "html": "<title>\x1b[2Jtitle</title><p>\x1b]0;word\x07 and others \u202e"}
     (tmp_path / "pages.jsonl").write_text(json.dumps(page) + "\n")
     samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals=("style", "sites"))
-    shown = samehand_command("parked", tmp_path / "run", "--sites").out
+    shown = samehand_command("sites", tmp_path / "run").out
     people("q\n")
     shown += samehand_command("label", tmp_path / "run").out
     assert "title: \\x1b[2Jtitle" in shown

@@ -1,0 +1,105 @@
+"""Starts the command line such that an interrupt or a lack of memory ends it with one sentence, at any moment.
+
+The signals are set up before anything that is slow to import. The first SIGINT or SIGTERM raises KeyboardInterrupt, so
+that files are closed and workers are ended. The process ends at once if a second signal comes, if a library swallowed
+the exception, or if a kernel still runs after GRACE_SECONDS. Nothing is lost then: what is half written is known by its
+name, and the next run does it again.
+"""
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+INTERRUPTED = 130
+GRACE_SECONDS = 3.0
+SENTENCE = "Interrupted. Run the same command again to go on."
+NO_MEMORY = "Error: There is not enough memory. Allow more, or use fewer --workers, then run the same command again."
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_MEMORY_WORDS = ("failed to map segment", "annot allocate memory", "can't start new thread")
+"""What libraries say that could not be loaded, and threads that could not be started, for lack of memory."""
+
+
+class Interrupts:
+    """What SIGINT and SIGTERM do. While `is_ending`, they end the process at once: nobody would catch an exception."""
+
+    def __init__(self) -> None:
+        self.is_ending = True
+        self.came = False
+        for number in _SIGNALS:
+            signal.signal(number, self._interrupt)
+        sys.unraisablehook = self._swallowed
+        threading.Thread(target=_end_late, args=(_signal_bytes(),), daemon=True).start()
+
+    def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        if self.is_ending or self.came:
+            end_at_once()
+        self.came = True
+        raise KeyboardInterrupt
+
+    def _swallowed(self, error: "sys.UnraisableHookArgs", /) -> None:
+        """Python prints exceptions that it cannot pass on, and goes on. An interrupt must not be lost that way."""
+        if issubclass(error.exc_type, KeyboardInterrupt):
+            end_at_once()
+        sys.__unraisablehook__(error)
+
+
+def _signal_bytes() -> int:
+    """A descriptor from which a thread can read each signal, even while a kernel keeps Python from handling it."""
+    source, target = os.pipe()
+    os.set_blocking(target, False)
+    signal.set_wakeup_fd(target, warn_on_full_buffer=False)
+    return source
+
+
+def _end_late(source: int) -> None:
+    while os.read(source, 1) not in [bytes([number]) for number in _SIGNALS]:
+        pass
+    threading.Event().wait(GRACE_SECONDS)
+    end_at_once()
+
+
+def end_at_once() -> NoReturn:
+    """Ends the process without any clean-up."""
+    os.write(2, f"{SENTENCE}\n".encode())
+    os._exit(INTERRUPTED)
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether a lack of memory is at the bottom of an error."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(words in str(error) for words in _MEMORY_WORDS):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def main() -> NoReturn:
+    """Entry point of the command `samehand`."""
+    # OpenBLAS would start a thread for each core, with memory of its own, and hangs where it gets none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    interrupts = Interrupts()
+    try:
+        try:
+            interrupts.is_ending = False
+            from samehand.cli.main import main as run
+
+            run()
+        finally:
+            interrupts.is_ending = True
+    except SystemExit:
+        raise
+    except BaseException as error:
+        # Native modules turn an interrupt of their import into errors of their own.
+        if interrupts.came:
+            end_at_once()
+        if not is_out_of_memory(error):
+            raise
+        os.write(2, f"{NO_MEMORY}\n".encode())
+        os._exit(2)
+
+
+if __name__ == "__main__":
+    main()

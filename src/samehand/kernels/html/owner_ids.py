@@ -1,0 +1,65 @@
+"""Ids of accounts that the source of a page shows: of web analytics (UA-1234567), ads (pub-1234567890123456) and tag
+managers (GTM-ABC123). One account belongs to one owner, so sites with one id are likely to have one owner."""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
+
+MAX_IDS = 8
+"""Different ids of a page that are kept: the first ones."""
+
+_DASH = np.uint8(0x2D)
+_ANALYTICS, _ADS, _TAGS = 1, 2, 3
+_LEAST = (0, 5, 12, 4)
+"""Characters that an id of each kind has at least."""
+
+
+@nb.njit(cache=True, nogil=True)
+def owner_ids(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Hashes of the ids in the first `most` bytes of each page, end to end, and where those of each page begin."""
+    found, starts = np.empty((offsets.size - 1) * MAX_IDS, np.uint64), np.zeros(offsets.size, np.int64)
+    count = 0
+    for page in range(offsets.size - 1):
+        first, start = count, offsets[page]
+        for position in range(start + 3, min(offsets[page + 1], start + most)):
+            if data[position] != _DASH or count - first == MAX_IDS:
+                continue
+            kind = _kind(data, position)
+            if kind:
+                value = _id_hash(data, position + 1, offsets[page + 1], kind)
+                if value and not np.any(found[first:count] == value):
+                    found[count] = value
+                    count += 1
+        starts[page + 1] = count
+    return found[:count], starts
+
+
+@nb.njit(cache=True, nogil=True)
+def _kind(data: NDArray[np.uint8], dash: int) -> int:
+    """The kind of id whose prefix stands before a dash; 0 for none."""
+    a, b, c = data[dash - 3], data[dash - 2] | 0x20, data[dash - 1] | 0x20
+    if b == 0x75 and c == 0x61 and not (0x61 <= (a | 0x20) <= 0x7A or 0x30 <= a <= 0x39):
+        return _ANALYTICS
+    if (a | 0x20) == 0x70 and b == 0x75 and c == 0x62:
+        return _ADS
+    return _TAGS if (a | 0x20) == 0x67 and b == 0x74 and c == 0x6D else 0
+
+
+@nb.njit(cache=True, nogil=True)
+def _id_hash(data: NDArray[np.uint8], start: int, end: int, kind: int) -> np.uint64:
+    """Hash of the id: digits, or letters and digits for tag managers; 0 if it is too short to be one."""
+    state, position = (FNV_BASIS ^ np.uint64(kind)) * FNV_PRIME, start
+    zeros = True
+    while position < end and position - start < 20:
+        byte = data[position]
+        is_digit = 0x30 <= byte <= 0x39
+        if not (is_digit or (kind == _TAGS and 0x41 <= byte <= 0x5A)):
+            break
+        zeros = zeros and byte in (0x30, 0x58)  # UA-000000 and UA-XXXXX stand in examples
+        state = (state ^ np.uint64(byte)) * FNV_PRIME
+        position += 1
+    return np.uint64(0) if zeros or position - start < _LEAST[kind] else state

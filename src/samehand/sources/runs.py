@@ -1,0 +1,164 @@
+"""Pages that lie in a buffer: what a fast reader hands over instead of Page objects, and the batches made of both."""
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.base.page import Outcome, Page, Reject, Skip, digest_of
+from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows, milliseconds_of
+from samehand.kernels import record_table as at
+from samehand.sources.archive.heads import MAX_DATE, time_of
+
+BATCH_PAGES: Final = 2048
+BATCH_BYTES: Final = 48_000_000
+BATCH_REJECTS: Final = 8 * BATCH_PAGES
+
+_BASE_32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
+
+
+class Run(NamedTuple):
+    """Consecutive records of one archive, each of them a page or a skip.
+
+    `raw` and `table` (samehand.kernels.record_table) are used again once the next item is asked for. `bounds` are the
+    places in the file where the records start, and where the last one ends. `charsets` are those of the column CHARSET.
+    """
+
+    raw: NDArray[np.uint8]
+    table: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    name: str
+    charsets: tuple[str, ...]
+
+    @property
+    def warc_record_offset(self) -> int:
+        """Where the last of the records starts."""
+        return int(self.bounds[-2])
+
+    def part(self, first: int, last: int) -> "Run":
+        """Some of the records."""
+        return self._replace(table=self.table[first:last], bounds=self.bounds[first : last + 1])
+
+    def fitting(self, pages: int, size: int) -> int:
+        """How many of the records fill a batch that lacks so many pages or bytes. The last one may go beyond."""
+        is_page = self.table[:, at.KIND] == at.PAGE
+        sizes = np.where(is_page, self.table[:, at.END] - self.table[:, at.BODY], 0)
+        by_pages = np.searchsorted(np.cumsum(is_page), pages)
+        by_size = np.searchsorted(np.cumsum(sizes), size)
+        return min(len(self.table), int(min(by_pages, by_size)) + 1)
+
+    def skips(self) -> Counter[str]:
+        """How many records are skips, by their reasons."""
+        kinds = np.bincount(self.table[:, at.KIND], minlength=len(at.SKIPPED_TYPES) + 1).tolist()
+        return Counter({reason: count for reason, count in zip(at.SKIPPED_TYPES, kinds[1:], strict=False) if count})
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """The records one by one."""
+        for row, start, end in zip(self.table, self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True):
+            if row[at.KIND] == at.PAGE:
+                yield self._page(row, start, end - start)
+            else:
+                yield Skip(self.name, start, at.SKIPPED_TYPES[row[at.KIND] - 1])
+
+    def _page(self, row: NDArray[np.int64], start: int, length: int) -> Page:
+        digest, charset = self._bytes(row[at.DIGEST], row[at.DIGEST] + at.DIGEST_BYTES).upper(), row[at.CHARSET]
+        has_digest = row[at.DIGEST] != at.NONE and not digest.strip(_BASE_32)
+        return Page(
+            url=self._bytes(row[at.URL], row[at.URL_END]).decode("ascii"),
+            content=self._bytes(row[at.BODY], row[at.END]),
+            source_path=self.name,
+            warc_record_offset=start,
+            warc_record_length=length,
+            fetch_time=time_of(self._bytes(row[at.DATE], row[at.DATE_END])[:MAX_DATE]),
+            fetch_status=int(row[at.STATUS]),
+            content_digest=digest.decode("ascii") if has_digest else None,
+            content_mime_detected=at.MIMES[row[at.MIME]],
+            content_charset=self.charsets[charset] if charset != at.NONE else None,
+            warc_filename=self.name,
+        )
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        return self.raw[start:end].tobytes()
+
+    def add_to(self, rows: PageRows) -> None:
+        """Appends the pages."""
+        from samehand.kernels.records import gather  # only those who read pages have to load the kernels
+
+        is_page = self.table[:, at.KIND] == at.PAGE
+        table = np.ascontiguousarray(self.table[is_page].T)
+        digests = np.maximum(table[at.DIGEST], 0)
+        spans = (
+            (table[at.BODY], table[at.END]),
+            (table[at.URL], table[at.URL_END]),
+            (digests, digests + at.DIGEST_BYTES),
+        )
+        room = rows.room(*(ends - starts for starts, ends in spans))
+        for (starts, ends), target in zip(spans, room[:3], strict=True):
+            gather(self.raw, starts, ends, target)
+        self._complete_digests(table, room.digests.reshape(-1, at.DIGEST_BYTES))
+        name = rows.code(self.name)
+        texts = {
+            "content_mime_detected": np.array([rows.code(mime) for mime in at.MIMES])[table[at.MIME]],
+            # The last one is that of NONE.
+            "content_charset": np.array([*map(rows.code, self.charsets), NO_TEXT])[table[at.CHARSET]],
+            "source_path": name,
+            "warc_filename": name,
+        }
+        dates = zip(table[at.DATE].tolist(), table[at.DATE_END].tolist(), strict=True)
+        times = [_milliseconds(self._bytes(start, end)) for start, end in dates]
+        fixed = (times, table[at.STATUS], self.bounds[:-1][is_page], np.diff(self.bounds)[is_page], 1)
+        for place, values in enumerate((*fixed, *(texts.get(column, NO_TEXT) for column in TEXTS))):
+            room.numbers[:, place] = values
+
+    def _complete_digests(self, table: NDArray[np.int64], digests: NDArray[np.uint8]) -> None:
+        """Capitals for the digests that the archive gives. Those that it does not give are computed."""
+        np.bitwise_and(digests, 0xDF, out=digests, where=digests >= ord("a"))
+        is_digest = (table[at.DIGEST] != at.NONE) & _IS_BASE_32[digests].all(axis=1)
+        for row in np.flatnonzero(~is_digest).tolist():
+            digest = digest_of(self.raw[table[at.BODY, row] : table[at.END, row]].data)
+            digests[row] = np.frombuffer(digest.encode(), np.uint8)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _milliseconds(date: bytes) -> int:
+    """A date as it is stored. Pages are fetched many in a second."""
+    return milliseconds_of(time_of(date[:MAX_DATE]))
+
+
+def batched(items: Iterable[Outcome | Run], skipped: Counter[str]) -> Iterator[tuple[PageRows, list[Reject]]]:
+    """Pages and rejects in batches that depend on the records alone, so that parts are the same in every run.
+
+    Skips are counted in `skipped`. A batch may be used until the second one after it is asked for.
+    """
+    rows, spare = (PageRows(BATCH_BYTES + BATCH_BYTES // 4) for _ in range(2))
+    rejects: list[Reject] = []
+    for item in items:
+        rest: Outcome | Run | None = item
+        while rest is not None:
+            rest = _put(rest, rows, rejects, skipped)
+            if len(rows) >= BATCH_PAGES or rows.content_bytes >= BATCH_BYTES or len(rejects) >= BATCH_REJECTS:
+                yield rows, rejects
+                rows, spare, rejects = spare, rows, []
+                rows.clear()
+    yield rows, rejects
+
+
+def _put(item: Outcome | Run, rows: PageRows, rejects: list[Reject], skipped: Counter[str]) -> Run | None:
+    """Puts an item where it belongs. Returns the rest of a run that does not fit into the batch."""
+    if isinstance(item, Run):
+        fitting = item.fitting(BATCH_PAGES - len(rows), BATCH_BYTES - rows.content_bytes)
+        now = item.part(0, fitting)
+        now.add_to(rows)
+        skipped.update(now.skips())
+        return item.part(fitting, len(item.table)) if fitting < len(item.table) else None
+    if isinstance(item, Page):
+        rows.add(item)
+    elif isinstance(item, Reject):
+        rejects.append(item)
+    else:
+        skipped[item.reason] += 1
+    return None

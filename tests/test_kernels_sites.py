@@ -1,0 +1,145 @@
+"""Kernels of the sites method equal readable references: phrases, words, links, account ids."""
+
+import re
+from collections import Counter
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from samehand.base.buffers import end_to_end
+from samehand.html import link_hosts, parse_pages
+from samehand.kernels.html import site_links as link_columns
+from samehand.kernels.html.owner_ids import owner_ids
+from samehand.kernels.html.site_links import site_links
+from samehand.kernels.text import site_words as columns
+from samehand.kernels.text.site_words import NO_PAIR, PROSE_WORDS, SKETCH_SIZE, site_words
+from samehand.methods.sites.phrases import compile_phrases, fold, fold_character, folded, folding_table
+
+TEXTS = st.lists(st.text(alphabet="ab c\n-é域名ก1.", max_size=40), min_size=1, max_size=4)
+
+
+def found_in(text: bytes, phrases: dict[str, str]) -> Counter[str]:
+    """Different phrases by class; a phrase that begins with a letter must begin a word."""
+    counts: Counter[str] = Counter()
+    for phrase, name in phrases.items():
+        guard = r"(?<![0-9A-Za-z\x80-\xff])" if phrase[0].isalnum() and ord(phrase[0]) < 0x530 else ""
+        blank = re.escape(phrase.encode()).replace(rb"\ ", rb"[ \t\r\n]")
+        counts[name] += bool(re.search(guard.encode("latin-1") + blank, text, re.IGNORECASE))
+    return counts
+
+
+@given(TEXTS, st.dictionaries(st.text(alphabet="ab é域", min_size=1, max_size=4), st.sampled_from("xyz"), min_size=1))
+def test_phrases(texts: list[str], raw: dict[str, str]) -> None:
+    phrases = {fold(phrase): name for phrase, name in raw.items() if fold(phrase)}
+    if not phrases:
+        return
+    compiled = compile_phrases([(name, phrase) for phrase, name in phrases.items()])
+    data, offsets = folded(*end_to_end([text.encode() for text in texts]), 1 << 20)
+    found = compiled.find(data, offsets, most=1 << 20)
+    for row in range(len(texts)):
+        text = data[offsets[row] : offsets[row + 1]].tobytes()
+        wanted = found_in(text, phrases)
+        assert {name: int(found.counts[row, place]) for place, name in enumerate(compiled.classes)} == {
+            name: wanted[name] for name in compiled.classes
+        }
+
+
+def test_folding_never_makes_a_character_longer() -> None:
+    table = folding_table()
+    for code in (*range(0x2100), *range(0xFE00, 0x10000)):
+        if table[code] != 0xFFFF and not 0xD800 <= code < 0xE000:
+            assert len(chr(table[code]).encode()) <= len(chr(code).encode())
+    assert fold_character(ord("É")) == ord("e")
+
+
+WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]{1,2}|[\u0e00-\u0e7f]{1,4}|[a-z\u0080-\u0dff]+")
+
+
+def words_of(text: str, names: list[str]) -> list[list[str]]:
+    """The words of each line, the site's names left out."""
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, " ")
+    return [WORD.findall(line) for line in text.split("\n")]
+
+
+@given(TEXTS)
+def test_words(texts: list[str]) -> None:
+    data, offsets = folded(*end_to_end([text.encode() for text in texts]), 1 << 20)
+    names, starts = end_to_end([b"a.b"] * len(texts))
+    found = site_words(data, offsets, names, starts, np.repeat(np.arange(len(texts) + 1), 2)[1:])
+    for row in range(len(texts)):
+        text = data[offsets[row] : offsets[row + 1]].tobytes().decode()
+        lines = words_of(text, ["a.b"])
+        sizes = [len(line) for line in lines]
+        counts = found.counts[row]
+        assert counts[columns.WORDS] == sum(sizes)
+        assert counts[columns.PROSE] == sum(size for size in sizes if size >= PROSE_WORDS)
+        assert counts[columns.NAMED] == text.count("a.b")
+        assert counts[columns.LONGEST_LINE] == max(sizes)
+        words = [word for line in lines for word in line]
+        pairs = set(zip(["", *words], words, strict=False))
+        assert int((found.sketches[row] != NO_PAIR).sum()) == min(len(pairs), SKETCH_SIZE)
+
+
+def test_sketches_keep_the_smallest_pairs_and_forget_the_name() -> None:
+    texts = [f"{name} word{chr(97 + n % 26)}{chr(97 + n // 26)} " for name in ("xx.yy", "zz.ww") for n in range(200)]
+    one, other = "".join(texts[:200]), "".join(texts[200:])
+    data, offsets = end_to_end([one.encode(), other.encode()])
+    names, starts = end_to_end([b"xx.yy", b"zz.ww"])
+    found = site_words(data, offsets, names, starts, np.array([0, 1, 1, 2, 2]))
+    assert (found.sketches[0] == found.sketches[1]).all()
+    assert (np.diff(found.sketches[0].astype(np.int64)) > 0).all()
+    assert found.counts[:, columns.NAMED].tolist() == [200, 200]
+    assert found.sums[0] == found.sums[1]
+
+
+HREFS = st.sampled_from(
+    ["/a", "/s?q=1", "/s?q=2", "/s?q=3", "http://own.test/x", "http://www.own.test/s?q=9", "//ad.test/1", "http://ad.test/2",
+     "http://b.test", "http://notown.test/", "http://ad.test/?d=own.test", "#top", ""]
+)  # fmt: skip
+
+
+@given(st.lists(HREFS, max_size=12))
+def test_links(hrefs: list[str]) -> None:
+    page = "".join(f"<a href='{href}'>x</a>" for href in hrefs).encode()
+    data, offsets = end_to_end([page + b" "])
+    found = parse_pages(data, offsets)
+    domains = end_to_end([b"own.test"])
+    spans = (found.link_offsets, found.link_starts, found.link_lengths, link_hosts(data, offsets, found))
+    counted = site_links(data, offsets[:-1], *spans, *domains)
+    hosts = Counter(
+        host[1] for href in hrefs if (host := re.match(r"(?:http:)?//([^/?]+)", href)) and not is_own(host[1])
+    )
+    assert counted.counts[0, link_columns.FOREIGN] == hosts.total()
+    assert counted.counts[0, link_columns.OWN] == len(hrefs) - hosts.total()
+    assert counted.counts[0, link_columns.TO_NAME] == hrefs.count("http://ad.test/?d=own.test")
+    assert counted.target_links[0, : len(hosts)].tolist() == sorted(hosts.values(), reverse=True)
+    asked: dict[str, set[str]] = {}
+    for href in hrefs:
+        path, mark, query = re.sub(r"^http://(?:www\.)?own\.test", "", href).partition("?")
+        if mark and not re.match(r"(?:http:)?//", path):
+            asked.setdefault(path, set()).add(query)
+    most = max((len(queries) for queries in asked.values()), default=0)
+    assert counted.counts[0, link_columns.QUERIES] == (most if most >= link_columns.LEAST_QUERIES else 0)
+
+
+def is_own(host: str) -> bool:
+    return host == "own.test" or host.endswith(".own.test")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["UA-12345-1", "ua-12345-2", "UA-00000", "aUA-99999", "pub-123456789012345", "GTM-AB12", "-", "x"]
+        )
+    )
+)
+def test_account_ids(parts: list[str]) -> None:
+    page = " ".join(["", *parts, ""]).encode()
+    data, offsets = end_to_end([b"   ", page])
+    ids, starts = owner_ids(data, offsets, 1 << 20)
+    wanted = {part.upper()[:8] if part.upper().startswith("UA") else part for part in parts}
+    wanted -= {"UA-00000", "aUA-99999", "-", "x"}
+    assert starts.tolist() == [0, 0, len(wanted)]
+    assert len(set(ids.tolist())) == len(wanted)
