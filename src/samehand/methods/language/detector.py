@@ -61,7 +61,6 @@ frequent words, such as "the", "of" and "to": a list of names is not running tex
 FURTHEST = 6.0
 """No measure counts for more spreads than this: one strange number is not a proof."""
 
-_UNREADABLE = (OSError, KeyError, ValueError, EOFError, MemoryError, RecursionError, zipfile.BadZipFile, zlib.error)
 _CHUNK_BYTES = 1 << 21
 _MOST_BYTES = 1 << 30
 _TABLES = ("classes", "endings", "others", "logs3", "logs2", "logs1", "topics", "weights", "keywords")
