@@ -46,7 +46,7 @@ _PRIOR, _POOLED, _WORST = 0.1, 0.996, 0.991
 """Share of fakes that probabilities suppose; shares of natural texts to stay below one half: of all, of any genre."""
 _LEAST_TEXTS = 40
 """Genres with fewer natural texts of a length set no bar for it."""
-KIN = {"newswire": "news", "web pages": "home pages"}
+KIN = {"newswire": "news"}
 """Genres that are left out together, because one tells much about the other."""
 
 
@@ -311,7 +311,7 @@ def _logistic(
 
 
 def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scale and shift that make votes odds, at each knot: fitted, then moved until few enough natural texts pass."""
+    """Scale and shift that make votes odds, at each knot. The bar is one half, so that few enough natural texts pass."""
     natural = samples.kinds == "natural"
     together = list(SIZES).index(_LONG)
     nearest = np.minimum(np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1), together)
@@ -323,8 +323,8 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[n
             here = (natural | fake) & (nearest == knot)
             weights = np.where(fake, _PRIOR / (fake & here).sum(), (1 - _PRIOR) / (natural & here).sum())[here]
             columns = np.stack([votes[here, family], np.ones(here.sum())], axis=1)
-            scale[family, knot], shift[family, knot] = _logistic(columns, fake[here], 1000 * weights, 1.0)
-            shift[family, knot] = min(shift[family, knot], -bars[family] * scale[family, knot])
+            scale[family, knot] = _logistic(columns, fake[here], 1000 * weights, 1.0)[0]
+            shift[family, knot] = -bars[family] * scale[family, knot]
     scale[:, together:], shift[:, together:] = scale[:, [together]], shift[:, [together]]
     return scale, shift
 

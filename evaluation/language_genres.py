@@ -1,7 +1,7 @@
 """The detector on natural genres and fakes of genres that it never saw, on real pages, and on word salad.
 
 Every figure is of texts whose whole genre was left out: the detector learned nothing from it, and its bars were not set
-on it. Newswire and news are left out together, and so are web pages and home pages. The n-gram model is always the
+on it. Newswire and news are left out together. The n-gram model is always the
 shipped one, which knows other parts of parliament, novels and documentation. Word salad is judged by the shipped
 detector, which never saw any.
 """
