@@ -280,6 +280,18 @@ def test_help_imports_nothing_slow() -> None:
     assert "Usage: generate" in done.stdout
 
 
+def test_answers_import_nothing_slow(run: Path) -> None:
+    """Counted, not timed: a command that reads answers needs no kernels, and pyarrow must not find pandas."""
+    code = (
+        "import runpy, sys\n"
+        f"sys.argv = ['samehand', 'clusters', {str(run)!r}]\n"
+        "try: runpy.run_module('samehand.cli.main', run_name='__main__')\n"
+        "except SystemExit: print([name for name in ('numba', 'pandas', 'scipy') if sys.modules.get(name)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_every_command_and_every_setting_has_help(samehand_command: Command) -> None:
     for name, command in cli.commands.items():
         assert command.help, name

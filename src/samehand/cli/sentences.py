@@ -3,7 +3,7 @@
 import bisect
 import os
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,13 @@ from samehand.base.page import PLAIN_TEXT
 from samehand.base.wording import count
 from samehand.cli.footer import completeness, read_sentence
 from samehand.cli.render import layout
-from samehand.engine.tasks import READ
 from samehand.methods.registry import methods
-from samehand.methods.style.compare import Comparison
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
 from samehand.store.tables import PAGES
+
+if TYPE_CHECKING:
+    from samehand.methods.style.compare import Comparison
 
 _HOSTS_SHOWN = 10
 _EXCERPT = 60
@@ -139,7 +140,7 @@ def _step(found: Likeness, start: int, end: int, examples: int, width: int | Non
     return [heading, *(f"   {line}" for line in table.splitlines()[1:])]
 
 
-def comparison_row(found: Comparison, left: str, right: str) -> dict[str, Any]:
+def comparison_row(found: "Comparison", left: str, right: str) -> dict[str, Any]:
     """A comparison as one object."""
     return {
         "left": left,
@@ -155,7 +156,7 @@ def comparison_row(found: Comparison, left: str, right: str) -> dict[str, Any]:
     }
 
 
-def comparison_lines(found: Comparison, left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
+def comparison_lines(found: "Comparison", left: bytes, right: bytes, *, top: int, width: int | None) -> list[str]:
     """A comparison for people: the figures, then the longest shared stretches with their places in both sources."""
     lines = [
         f"Jaccard   {found.jaccard:.4f}   ({found.shared_shingles} of "
@@ -214,7 +215,7 @@ def run_status(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What is done and what was skipped and rejected, for a finished run or one that was stopped half-way."""
     folder = RunFolder.open(path)
     manifest = folder.manifest()
-    records = folder.done.parts(READ)
+    records = folder.done.parts(PAGES.name)
     rejected = Counter(reject["reason"] for reject in manifest["unreadable"])
     skipped: Counter[str] = Counter()
     for record in records.values():

@@ -7,7 +7,7 @@ the page.
 
 import dataclasses
 from collections.abc import Collection, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -56,7 +56,7 @@ def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
             if row["verdict"] == PARKED:
-                found += [Entry(NAME_SERVER, name, PARKED, row["reason"]) for name in row["nameservers"] or ()]
+                found += [Entry(NAME_SERVER, name, PARKED, row["reason"]) for name in row["nameservers"] or () if name]
     return found
 
 
@@ -127,12 +127,23 @@ class _Pages:
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         names = ["page_id", "doc_id", "url", "url_host_name", "url_host_private_domain", "fetch_time"]
-        self._table = folder.read(PAGES, names)
+        self._table = with_plain_times(folder.read(PAGES, names))
 
     def __call__(self, page_id: int) -> dict[str, Any]:
         row = int(self._folder.page_ids.rows(pa.array([page_id]).to_numpy())[0])
         found: dict[str, Any] = self._table.slice(row, 1).to_pylist()[0]
         return found
+
+
+def with_plain_times(pages: pa.Table) -> pa.Table:
+    """Pages whose time of fetching is one that Python can have, or null: a run folder may hold any number."""
+    times = pages.column("fetch_time")
+    first, last = (
+        pa.scalar(moment.replace(tzinfo=UTC), times.type) for moment in (datetime.min, datetime(9999, 12, 31))
+    )
+    is_plain = pc.and_(pc.greater_equal(times, first), pc.less_equal(times, last))
+    place = pages.column_names.index("fetch_time")
+    return pages.set_column(place, "fetch_time", pc.if_else(is_plain, times, pa.scalar(None, times.type)))
 
 
 def _pages_by_id(folder: RunFolder) -> _Pages:
@@ -158,5 +169,11 @@ def _of_page(page: dict[str, Any], site: str, **about: Any) -> Entry:
 def with_until(entries: list[Entry], until: date | None, days: int) -> Iterator[Entry]:
     """Entries with the day they end: `until`, or so many days after their page was fetched."""
     for entry in entries:
-        end = until or (entry.fetched.date() + timedelta(days=days) if entry.fetched else None)
-        yield dataclasses.replace(entry, until=end)
+        yield dataclasses.replace(entry, until=until or _later(entry.fetched, days))
+
+
+def _later(fetched: datetime | None, days: int) -> date | None:
+    """So many days after a time. Archives state any time, so this ends with the last day that there is."""
+    if fetched is None:
+        return None
+    return fetched.date() + min(timedelta(days=days), date.max - fetched.date())

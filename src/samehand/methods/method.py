@@ -6,16 +6,18 @@ what that is, beside the pages themselves and the methods named in `needs`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pyarrow as pa
 
 from samehand.base.errors import RunError
 from samehand.base.settings import Settings
-from samehand.methods.page_batch import PageBatch
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.shape import fits
 from samehand.store.table import Table
+
+if TYPE_CHECKING:
+    from samehand.methods.page_batch import PageBatch
 
 Counts = dict[str, Any]
 """What a method reports of its work, as plain JSON; run.json and `samehand status` show it."""
@@ -27,7 +29,7 @@ OnGroupProgress = Callable[[int, int], None]
 class Stage(Protocol):
     """Maps batches of pages to batches of rows. Made once per unit of work."""
 
-    def batch(self, pages: PageBatch) -> pa.RecordBatch:
+    def batch(self, pages: "PageBatch") -> pa.RecordBatch:
         """A row for each page."""
 
 
