@@ -311,7 +311,7 @@ def _logistic(
 
 
 def _calibrated(samples: Samples, votes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scale and shift that make votes odds, at each knot. The bar is one half, so that few enough natural texts pass."""
+    """Scale and shift that make votes odds, at each knot. One half is the bar that few natural texts pass."""
     natural = samples.kinds == "natural"
     together = list(SIZES).index(_LONG)
     nearest = np.minimum(np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1), together)
