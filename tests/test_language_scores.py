@@ -169,15 +169,18 @@ def test_settings_of_the_run_decide(model: Path, tmp_path: Path) -> None:
         assert set(run.folder.read(LANGUAGE_PAGES).column("verdict").to_pylist()) == wanted
 
 
-def test_a_collection_can_set_the_bar(run: samehand.Run, tmp_path: Path, samehand_command: Command) -> None:
+def test_a_collection_can_set_the_bar(
+    run: samehand.Run, tmp_path: Path, samehand_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At most one in a hundred of the pages that the bar is set on is called fake by it."""
     folder = copy_of(run, tmp_path / "run").folder.path
-    judged = run.folder.read(LANGUAGE_PAGES).column("fake_probability").drop_null()
-    if len(judged) < LEAST_JUDGED:
-        assert samehand_command("fake", folder, "--calibrate-on", folder).code != 0
-        pytest.skip("the demo has too few judged pages")
+    few = samehand_command("fake", folder, "--calibrate-on", folder)
+    assert few.code != 0
+    assert str(LEAST_JUDGED) in few.err
+    monkeypatch.setattr("samehand.methods.language.scores.LEAST_JUDGED", 50)
+    judged = run.folder.read(LANGUAGE_PAGES).column("fake_probability").drop_null().to_pylist()
     bar = natural_bar(run.folder)
-    assert np.mean(np.array(judged.to_pylist()) >= bar) <= 0.01
+    assert sum(chance >= bar for chance in judged) <= 0.01 * len(judged)
     ended = samehand_command("fake", folder, "--calibrate-on", folder, "--format", "jsonl")
     assert f"{bar:.3f}" in ended.err
     rows = [json.loads(line) for line in ended.out.splitlines()]
