@@ -3,6 +3,7 @@
 A document is a session of the parliament, a novel, a news item, a page or a mail. Authors of novels stay together.
 """
 
+import csv
 import html
 import itertools
 import math
@@ -14,10 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluation.texts import HAM, SPAM, documentation, mails, members, reuters, written_news
+from evaluation.texts import HAM, SPAM, mails, members, reuters, written_news
 from samehand.base.buffers import end_to_end
+from samehand.html import prose_of_texts, prose_text
 from samehand.methods.language.generators import WordText
 from samehand.methods.language.tokens import Tokens, tokenize
+from samehand.sources.http.charset import as_utf8
 
 _BLOCK_END = re.compile(r"</(?:p|head|l|div)>")
 _TAG = re.compile(r"<[^>]*>")
@@ -68,15 +71,67 @@ def newswire(data: Path) -> list[Document]:
 
 
 def pages(data: Path) -> list[Document]:
-    """Documentation pages of 41 packages."""
-    files = [name for name, _ in members(data, "debdoc_shared.tar.xz") if name.endswith(".html")]
-    return [Document(name.split("/")[-2], text) for name, text in zip(files, documentation(data), strict=True)]
+    """The prose of the documentation pages of 41 packages."""
+    return _prose_of_pages(
+        (name, page) for name, page in members(data, "debdoc_shared.tar.xz") if name.endswith(".html")
+    )
+
+
+def web_pages(data: Path) -> list[Document]:
+    """The prose of pages of many sites: articles, shops, forums, home pages, in several languages."""
+    files = members(data, "webpages.tar.xz")
+    return _prose_of_pages((f"web/{name}/", page) for name, page in files if "/pages/" in name)
+
+
+def home_pages(data: Path) -> list[Document]:
+    """The prose of home pages of popular sites that are labelled as real, in several languages."""
+    with (data / "homepages2018_labels.tsv").open() as file:
+        real = {row["domain"] for row in csv.DictReader(file, delimiter="\t") if row["kind"] == "real"}
+    files = members(data, "homepages2018.tar.xz")
+    return _prose_of_pages((name, page) for name, page in files if name.split("/")[-2] in real)
+
+
+def _prose_of_pages(files: Iterable[tuple[str, bytes]]) -> list[Document]:
+    """The prose of pages, which are owned by the folder that they lie in."""
+    return [Document(name.split("/")[-2], prose_text(as_utf8(page, None)).encode()) for name, page in files]
 
 
 def ham(data: Path) -> list[Document]:
-    """Mails that are no spam."""
+    """The prose of mails that are no spam."""
     folders = mails(data)
-    return [Document(folder, text) for folder in HAM for text in folders[folder]]
+    return [Document(folder, text) for folder in HAM for text in _prose(folders[folder])]
+
+
+def blogs(data: Path) -> list[Document]:
+    """1,528 blog posts."""
+    return _genre(data, "/blogs/")
+
+
+def reviews(data: Path) -> list[Document]:
+    """1,235 film reviews."""
+    return _genre(data, "/imdb/")
+
+
+def _genre(data: Path, folder: str) -> list[Document]:
+    files = [(name, text) for name, text in members(data, "genres.tar.xz") if folder in name and name.endswith(".txt")]
+    owners = [name.rpartition("/")[2].rpartition("-")[0] for name, _ in files]
+    return [Document(*row) for row in zip(owners, _prose(text for _, text in files), strict=True)]
+
+
+def licences() -> list[Document]:
+    """The prose of licences as packages of Debian carry them; nothing on other systems."""
+    places = [*Path("/usr/share/common-licenses").glob("*"), *Path("/usr/share/doc").glob("*/copyright")]
+    files = sorted(place for place in places if place.is_file() and not place.is_symlink())
+    texts = _prose(place.read_bytes() for place in files)
+    known = {text: str(place) for place, text in zip(files, texts, strict=True)}
+    return [Document(owner, text) for text, owner in known.items()]
+
+
+def _prose(texts: Iterable[bytes]) -> list[bytes]:
+    """The prose of plain texts."""
+    found = prose_of_texts(*end_to_end(texts))
+    whole = found.text.tobytes()
+    return [whole[first:last] for first, last in itertools.pairwise(found.offsets.tolist())]
 
 
 def news_of_people_and_machines(data: Path) -> dict[str, list[Document]]:

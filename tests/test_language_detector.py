@@ -10,6 +10,8 @@ from samehand.methods.language.detector import (
     FAKE,
     FAKE_KINDS,
     NATURAL,
+    NOT_PROSE,
+    SALAD,
     SHIPPED_DETECTOR,
     SHIPPED_MODEL,
     TOO_SHORT,
@@ -96,6 +98,45 @@ def test_a_stuffed_speech_is_fake_and_told_why(detector):
 
 def test_a_salad_of_words_is_fake(detector):
     assert judged(detector, salad(detector, 1000, 2)).verdict == FAKE
+
+
+def uniform_salad(words, seed):
+    """Sentences of words drawn evenly from a list."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    drawn = [words[place] for place in random.integers(len(words), size=400).tolist()]
+    return " ".join(" ".join(drawn[first : first + 10]).capitalize() + "." for first in range(0, 400, 10))
+
+
+def test_sentences_without_common_words_are_word_salad(detector):
+    vocabulary = detector.model.vocabulary
+    words = [vocabulary.word(number) for number in range(200, 20_000)]
+    text = uniform_salad([word for word in words if word.isalpha() and word.isascii()], 1)
+    judgement = judged(detector, text)
+    assert (judgement.verdict, judgement.fake_kind) == (FAKE, SALAD)
+    assert judgement.fake_probability > 0.9
+    assert "word salad" in judgement.reasons[0]
+    foreign = judged(detector, uniform_salad([f"{word}ukko" for word in words if word.isalpha()], 1))
+    assert foreign.verdict == UNKNOWN_LANGUAGE
+    repeated = judged(detector, uniform_salad(words[:40], 1))
+    assert repeated.fake_kind != SALAD
+
+
+def test_texts_without_a_verdict_are_not_measured(detector, monkeypatch):
+    measured = []
+
+    def watched(words, model, tables):
+        measured.append(words.texts.size - 1)
+        return measure_words(words, model, tables)
+
+    monkeypatch.setattr("samehand.methods.language.detector.measure_words", watched)
+    texts = [GETTYSBURG, "", GERMAN * 6, GETTYSBURG[:300], GETTYSBURG]
+    assert [found.verdict for found in detector.judge(*laid(texts))].count(NATURAL) == 2
+    assert measured == [2]
+
+
+def test_words_before_the_prose_was_cut_out_tell_not_prose_from_too_short(detector):
+    found = detector.judge(*laid(["A few words.", "A few words."]), all_words=np.array([10, 1000]))
+    assert [judgement.verdict for judgement in found] == [TOO_SHORT, NOT_PROSE]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +240,11 @@ def test_a_detector_of_another_model_is_refused(detector, tmp_path):
         ("keywords", lambda values: values.reshape(1, -1)),
         ("knots", lambda values: values[::-1].copy()),
         ("means", lambda values: values[:, :-1]),
-        ("coefficients", lambda values: values * np.float32(np.nan)),
+        ("scale", lambda values: values * np.float32(np.nan)),
+        ("forest_left", lambda values: np.where(values > 0, 1, 0).astype(np.int32)),
+        ("forest_roots", lambda values: values + np.int32(1 << 30)),
+        ("forest_bounds", lambda values: values[:-1]),
+        ("forest_features", lambda values: values | np.uint8(128)),
         ("metadata", lambda values: np.frombuffer(b"[]", np.uint8)),
         ("metadata", lambda values: np.frombuffer(b"[" * 100_000, np.uint8)),
         ("metadata", lambda values: np.frombuffer(values.tobytes().replace(b'"own": 62', b'"own": "x"'), np.uint8)),

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from language_corpus import count_of
 from samehand.base.errors import SamehandError, UsageError
+from samehand.kernels.ngrams import scores
+from samehand.kernels.segments import segment_sums
 from samehand.methods.language import container
 from samehand.methods.language.counting import count
 from samehand.methods.language.katz import discounts_of, train
@@ -174,6 +176,31 @@ def test_relative_entropy_is_the_papers(order):
     assert model.counts(*text_of(asked), order).tolist() == seen
     assert ngram_places(text_of(asked)[1], order).tolist() == ends
     assert ngram_bounds(text_of(asked)[1], order)[-1] == len(ends)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_one_walk_sums_what_each_score_says(order):
+    model = model_of(skewed(1), order, (1, 1, 2))
+    asked = [
+        [int(word) - 3 for word in sentence] if place % 7 == 0 else sentence for place, sentence in enumerate(skewed(2))
+    ]
+    ids, sentences = text_of([*asked, [3, 4, 5] * 400, []])
+    texts = np.array([0, 0, 1, 50, len(asked), len(asked) + 1, len(asked) + 2])
+    found = model.text_sums(ids, sentences, texts)
+    bounds = ngram_bounds(sentences, 1)[texts]
+    logs = {n: model.log_probabilities(ids, sentences, min(n, order)) for n in (1, 3, 4)}
+    lengths = model.matched_lengths(ids, sentences, min(4, order))
+    wanted = [logs[1], logs[3], logs[4], logs[3] - logs[1], logs[4] - logs[3], logs[3] - logs[1] < -1]
+    wanted += [lengths >= n for n in (1, 2, 3, 4)]
+    for column, values in zip(
+        (*range(scores.MATCHED), *range(scores.MATCHED, scores.MATCHED + 4)), wanted, strict=True
+    ):
+        assert found[:, column].tolist() == segment_sums(values.astype(np.float64), bounds).tolist()
+    for n in (3, 4):
+        penalties, known = model.relative_entropy(ids, sentences, n) if n <= order else (np.zeros(0), np.zeros(0))
+        grams = ngram_bounds(sentences, n)[texts] if n <= order else np.zeros(texts.size, np.int64)
+        assert found[:, scores.PENALTY + n - 3].tolist() == segment_sums(penalties.astype(np.float64), grams).tolist()
+        assert found[:, scores.KNOWN + n - 3].tolist() == segment_sums(known.astype(np.float64), grams).tolist()
 
 
 def test_counts_of_single_ngrams():

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
+import samehand
 from samehand.base.errors import UsageError
-from samehand.cli.common import exit_code, print_rows, run_with, say_status
+from samehand.cli.common import exit_code, print_rows, run_with, say, say_status
 from samehand.cli.language import with_reason
 from samehand.cli.options import engine_options, option, run_argument, table_options
 
@@ -32,6 +33,12 @@ SUM_COLUMNS = {
 @click.command()
 @run_argument
 @option("--model", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Another model than the run's.")
+@option(
+    "--calibrate-on",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="RUN",
+    help="A judged run of nearly natural pages only: the threshold becomes what 1 % of its pages reach.",
+)
 @engine_options
 @option("--hosts", is_flag=True, help="Hosts, with how many of their pages are fake.")
 @option("--clusters", is_flag=True, help="Style clusters, with how many of their pages are fake.")
@@ -44,7 +51,16 @@ def fake(context: click.Context, /, run: str, **options: Any) -> int:
     """
     if options["hosts"] and options["clusters"]:
         raise UsageError("Hosts and clusters are two lists: ask for one of them.")
-    changes = {"language_model": str(Path(options["model"]).resolve())} if options["model"] else {}
+    changes: dict[str, Any] = {}
+    if options["model"]:
+        changes["language_model"] = str(Path(options["model"]).resolve())
+    if options["calibrate_on"]:
+        from samehand.methods.language.scores import natural_bar
+
+        known = samehand.open_run(options["calibrate_on"])
+        known.language()  # refuses a run that was not judged
+        changes["fake_threshold"] = natural_bar(known.folder)
+        say(f"pages are called fake from the probability {changes['fake_threshold']:.3f} on")
     opened = run_with(context, run, "language", options, changes)
     by = "host" if options["hosts"] else "cluster" if options["clusters"] else "page"
     found = opened.language(by)

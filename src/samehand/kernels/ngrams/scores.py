@@ -14,8 +14,33 @@ from numpy.typing import NDArray
 
 from samehand.kernels.ngrams.index import Index, find_children
 from samehand.kernels.ngrams.tries import END, LARGEST_ORDER, START, UNKNOWN
+from samehand.kernels.pointers import lend, pointer
 
 _BLOCK = 512
+_ONE, _WIDTH = np.uint64(1), np.uint64(_BLOCK + 1)
+_FAR = 1 << 30
+"""Words since an unknown one, where there was none."""
+
+LOG_1, LOG_3, LOG_4, GAIN_3, GAIN_4, HARD, MATCHED = range(7)
+PENALTY, KNOWN, SUM_COLUMNS = 10, 12, 14
+"""Columns of `text_sums`: log10 of the probabilities from n-grams of up to 1, 3 and 4 words; differences of the second
+to the first and of the third to the second; words that are ten times rarer after the words before them; from MATCHED
+on, words that end a known n-gram of 1, 2, 3 and 4 words; penalties of orders 3 and 4; known histories of both."""
+
+
+class Scored(NamedTuple):
+    """What the nodes of a trie are worth: see methods/language/model.py. Nodes below `inner` may have children.
+
+    `counts` and `peaks` are empty, and `tokens` is 0, if the model has no counts.
+    """
+
+    logs: NDArray[np.float32]
+    backoffs: NDArray[np.float32]
+    first: NDArray[np.uint32]
+    counts: NDArray[np.uint32]
+    peaks: NDArray[np.float32]
+    inner: int
+    tokens: float
 
 
 class _Block(NamedTuple):
@@ -120,6 +145,127 @@ def log_probabilities(
             if lengths.size:
                 lengths[out] = length
             out += 1
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _log_probability(nodes: NDArray[np.int64], column: np.uint64, order: np.uint64, scored: Scored) -> np.float32:
+    """log10 of the probability of one word, as in `log_probabilities`."""
+    length = order
+    while length > _ONE and nodes[(length - _ONE) * _WIDTH + column] < 0:
+        length -= _ONE
+    score: np.float32 = scored.logs[nodes[(length - _ONE) * _WIDTH + column]]
+    for row in range(length - _ONE, order - _ONE):
+        history = nodes[row * _WIDTH + column - _ONE]
+        if history < 0 or history >= scored.inner:
+            break
+        score += scored.backoffs[history]
+    return score
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _add_penalty(
+    nodes: NDArray[np.int64],
+    column: np.uint64,
+    order: np.uint64,
+    is_known: bool,
+    scored: Scored,
+    row: NDArray[np.float64],
+) -> None:
+    """Adds the penalty of the n-gram of `order` words that ends here, as `penalties` has it.
+
+    `is_known` says that its last word is known. Its history has no unknown word.
+    """
+    long, short = (order - _ONE) * _WIDTH + column, (order - _ONE - _ONE) * _WIDTH + column
+    history, short_history = nodes[short - _ONE], nodes[short - _WIDTH - _ONE]
+    if history < 0 or history >= scored.inner or scored.first[history] >= scored.first[history + 1]:
+        return
+    kind = order - np.uint64(3)
+    row[np.uint64(KNOWN) + kind] += 1
+    penalty = scored.peaks[history]
+    node, shorter = nodes[long], nodes[short]
+    if node >= 0 and shorter >= 0 and is_known:
+        counts = scored.counts
+        below = scored.tokens if short_history < 0 else np.float64(counts[short_history])
+        own = pointwise_divergence(
+            np.float64(counts[node]), np.float64(counts[history]), np.float64(counts[shorter]), below
+        )
+        penalty = np.float32(penalty - own)
+    row[np.uint64(PENALTY) + kind] += penalty
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _add_word(
+    nodes: NDArray[np.int64], column: np.uint64, order: np.uint64, scored: Scored, row: NDArray[np.float64]
+) -> None:
+    """Adds what the trie says of one word to the sums of its text."""
+    log_1 = scored.logs[nodes[column]]
+    log_3 = _log_probability(nodes, column, min(np.uint64(3), order), scored)
+    log_4 = _log_probability(nodes, column, order, scored)
+    row[LOG_1] += log_1
+    row[LOG_3] += log_3
+    row[LOG_4] += log_4
+    row[GAIN_3] += log_3 - log_1
+    row[GAIN_4] += log_4 - log_3
+    row[HARD] += log_3 - log_1 < -1
+    length = order
+    while length > _ONE and nodes[(length - _ONE) * _WIDTH + column] < 0:
+        length -= _ONE
+    for matched in range(length):
+        row[np.uint64(MATCHED) + matched] += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _add_block(
+    words: NDArray[np.int64],
+    filled: int,
+    nodes: NDArray[np.int64],
+    order: int,
+    scored: Scored,
+    row: NDArray[np.float64],
+    since: NDArray[np.int64],
+) -> None:
+    """Adds the words words[1:filled + 1], which are of one text, to its sums.
+
+    `since` counts the words since the start of the sentence, and since the last unknown word.
+    """
+    for column in range(_ONE, np.uint64(filled + 1)):
+        word = words[column]
+        if word == START:
+            since[0], since[1] = 0, _FAR
+            continue
+        since[0] += 1
+        _add_word(nodes, np.uint64(column), np.uint64(order), scored, row)
+        for length in range(3, order + 1 if scored.tokens else 0):
+            if since[0] >= length - 1 and since[1] >= length:
+                _add_penalty(nodes, np.uint64(column), np.uint64(length), word != UNKNOWN, scored, row)
+        since[1] = 1 if word == UNKNOWN else since[1] + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def text_sums(
+    ids: NDArray[np.int32],
+    sentences: NDArray[np.int64],
+    texts: NDArray[np.int64],
+    order: int,
+    index: Index,
+    scored: Scored,
+) -> NDArray[np.float64]:
+    """Sums over the words of each text, SUM_COLUMNS of them, in one walk through the trie.
+
+    Text i has the sentences texts[i]:texts[i+1]. `order` is at most 4. What a model of a lower order, or one without
+    counts, cannot say is 0.
+    """
+    sums, since = np.zeros((texts.size - 1, SUM_COLUMNS)), np.zeros(2, np.int64)
+    lent = lend(scored)
+    for text in range(texts.size - 1):
+        own = sentences[texts[text] : texts[text + 1] + 1]
+        block = _first_block(own)
+        filled = _read_block(ids, own, order, index, block)
+        while filled:
+            nodes, row = pointer(block.nodes), pointer(sums[text])
+            _add_block(pointer(block.words), filled, nodes, order, lent, row, pointer(since))
+            filled = _read_block(ids, own, order, index, block)
+    return sums
 
 
 @nb.njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ Text i is data[offsets[i]:offsets[i+1]]. The ends of its blocks are counted from
 preformatted one has a paragraph up to every line without a letter or digit, and up to every line that is too wide to be
 a wrapped one.
 
-A paragraph is prose if it has MIN_WORDS words, is not mostly link text, has few symbols of code, and
+A paragraph is prose if it has MIN_WORDS words, is not mostly link text or titles, has few symbols of code, and
 * enough function words of any language (`function_words`); or
 * words of a script that the list of function words does not have, and the end of a sentence; or
 * the form of sentences alone: they end, begin with a capital and have a usual length, with few other capitals, commas
@@ -25,7 +25,7 @@ PREFORMATTED, LISTED, NEVER = 1, 2, 4
 of a form or menu, which is never prose."""
 SEPARATOR = 2
 """Line feeds behind each paragraph of prose."""
-MIN_WORDS, FUNCTION_SHARE, LINK_SHARE, SYMBOL_SHARE = 10, 0.15, 0.5, 0.2
+MIN_WORDS, FUNCTION_SHARE, LINK_SHARE, SYMBOL_SHARE, CAPITAL_SHARE = 10, 0.15, 0.5, 0.2, 0.5
 SALAD_WORDS, SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 4, 40
 """Fewest words of a paragraph that is prose by the form of its sentences alone, and their mean lengths."""
 WIDE = 120
@@ -35,7 +35,7 @@ LONG_RUN, RUN_WORD = 24, 9
 
 WORDS, FUNCTION, UNLISTED, ENDS, CAPITALS, COMMAS, NUMBERS, SYMBOLS, FACTS = range(9)
 """What is counted of a paragraph: words, function words, words of scripts that the list does not have, ends of
-sentences, words that begin with a capital, commas, numbers, symbols of code."""
+sentences, words with a capital at their begin alone, commas, numbers, symbols of code."""
 
 _SHIFT, _MASK = np.uint64(64 - SLOT_BITS), np.uint64((1 << SLOT_BITS) - 1)
 _ONE = np.uint64(1)
@@ -107,7 +107,8 @@ def _read_word(
         facts[UNLISTED] += length // np.uint64(RUN_WORD) if length > np.uint64(LONG_RUN) else _ONE
     elif length <= np.uint64(LONGEST) and _is_function_word(key, slots):
         facts[FUNCTION] += 1
-    facts[CAPITALS] += np.uint8(65) <= first <= np.uint8(90)
+    is_capital = np.uint8(65) <= first <= np.uint8(90)
+    facts[CAPITALS] += is_capital and (length == _ONE or not np.uint8(65) <= data[start + _ONE] <= np.uint8(90))
     facts[NUMBERS] += np.uint8(48) <= first <= np.uint8(57)
     return place
 
@@ -154,7 +155,7 @@ def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> boo
     words, ends = facts[WORDS], facts[ENDS]
     if words < MIN_WORDS or link_share > LINK_SHARE or kind & NEVER or facts[SYMBOLS] > SYMBOL_SHARE * words:
         return False
-    if kind & LISTED and not ends:
+    if (kind & LISTED and not ends) or facts[CAPITALS] > CAPITAL_SHARE * words:
         return False
     if facts[FUNCTION] >= FUNCTION_SHARE * words:
         return True

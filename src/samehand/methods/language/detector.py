@@ -1,9 +1,11 @@
 """The detector: was this text written by a person, or composed by a machine that forgets what it wrote?
 
 The measures of `features` are compared with what natural text of the same length shows, as a number of spreads above or
-below. Three sets of weights look for three kinds of fakes: patchworks, stuffed text and Markov chains of words. Their
-outputs are calibrated on genres that they had not seen. The largest is the fake probability, if one text in ten is a
-fake. A text of too few words gets no probability, and neither does a text in words that the model does not know.
+below. Three forests of gradient-boosted trees look for three kinds of fakes: patchworks, stuffed text and Markov chains
+of words. Their outputs are calibrated on genres that they had not seen. The largest is the fake probability, if one
+text in ten is a fake. A text of too few words gets no probability, and neither does a text in words that the model does
+not know: both are left before anything expensive. Sentences of known words with hardly any common word such as "the"
+are word salad; nothing else is measured of them.
 
 What it cannot see: text copied as a whole (the replica method finds that); most text from hand-written grammars, whose
 sentences are natural; text of large neural models, which is coherent and natural in its words. See docs/language.md.
@@ -24,19 +26,35 @@ from numpy.typing import NDArray
 from samehand.base.buffers import byte_chunks
 from samehand.base.errors import InputError
 from samehand.base.files import write_whole
+from samehand.kernels.text.forest import Forests, are_sane, walk
 from samehand.kernels.text.word_shapes import ENDINGS
 from samehand.methods.language import evidence
-from samehand.methods.language.features import FEATURES, Tables, known_shares, measure_words, stem_chances_of, words_of
+from samehand.methods.language.features import (
+    FEATURES,
+    Shares,
+    Tables,
+    Words,
+    five_commonest,
+    known_shares,
+    measure_words,
+    only_words,
+    stem_chances_of,
+    words_of,
+)
 from samehand.methods.language.model import Model
-from samehand.methods.language.tokens import tokenize
+from samehand.methods.language.tokens import only_tokens, tokenize
 
 SHIPPED_MODEL = Path(__file__).parents[2] / "data" / "english.lm"
 SHIPPED_DETECTOR = Path(__file__).parents[2] / "data" / "english.detector"
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file. A detector of another format is refused."""
 TOO_SHORT, NOT_PROSE, UNKNOWN_LANGUAGE, NATURAL, FAKE = "too short", "not prose", "unknown language", "natural", "fake"
 FAKE_KINDS = ("patchwork", "stuffing", "chain")
+SALAD, SALAD_PROBABILITY = "word salad", 0.99
+SALAD_KNOWN, SALAD_COMMON, SALAD_REPEATED = 0.4, 0.05, 0.1
+"""Word salad: the model knows this share of the words; fewer than this share are common words; and the five most
+frequent words make up less than this share, as in no language."""
 LEAST_KNOWN, LEAST_COMMON = 0.6, 0.1
 """A text is in a known language if the model knows this share of its words, and if this share is among the most
 frequent words, such as "the", "of" and "to": a list of names is not running text of any language."""
@@ -46,7 +64,8 @@ FURTHEST = 6.0
 _CHUNK_BYTES = 1 << 21
 _MOST_BYTES = 1 << 30
 _TABLES = ("classes", "endings", "others", "logs3", "logs2", "logs1", "topics", "weights", "keywords")
-_CURVES = ("knots", "means", "spreads", "coefficients", "scale", "shift")
+_CURVES = ("knots", "means", "spreads", "scale", "shift")
+_FORESTS = tuple(f"forest_{name}" for name in Forests._fields)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,13 +111,11 @@ def ngram_figures(model: Model, measures: Mapping[str, float], words: int) -> di
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """The measures of many texts and what they say. `parts` are the log-odds of each measure for the likeliest kind."""
+    """The measures of the texts that were judged, and what they say. `parts` are the log-odds of each measure for the
+    likeliest kind."""
 
-    words: NDArray[np.int64]
-    known: NDArray[np.float32]
     fakes: NDArray[np.float32]
     kinds: NDArray[np.int64]
-    verdicts: NDArray[np.str_]
     features: NDArray[np.float32]
     parts: NDArray[np.float32]
 
@@ -107,37 +124,30 @@ class _Scores:
 class Curves:
     """What natural text shows at each length (`knots`: logarithms of tokens), and what deviations mean.
 
-    `means` and `spreads` have a row for each knot and a column for each feature. `coefficients` has a row for each of
-    FAKE_KINDS: a constant, the length, the features, and the features times the length. `scale` and `shift` calibrate
-    their sums to log-odds, for each kind and each knot.
+    `means` and `spreads` have a row for each knot and a column for each feature. `forests` has one for each of
+    FAKE_KINDS. `scale` and `shift` calibrate their sums to log-odds, for each kind and each knot.
     """
 
     knots: NDArray[np.float64]
     means: NDArray[np.float64]
     spreads: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
     scale: NDArray[np.float64]
     shift: NDArray[np.float64]
+    forests: Forests
 
-    def deviations(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
-        """For all features but the length: how many spreads above or below natural text of that length they are."""
+    def deviations(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """How many spreads above or below natural text of that length the features are; first the length itself."""
         at = hats(features[:, 0], self.knots)
         away = (features - at @ self.means) / np.maximum(at @ self.spreads, 1e-3)
-        return np.clip(np.nan_to_num(away), -FURTHEST, FURTHEST)[:, 1:]
+        away = np.clip(np.nan_to_num(away), -FURTHEST, FURTHEST)
+        away[:, 0] = relative_length(features[:, 0])
+        return away.astype(np.float32)
 
-    def parts(self, features: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The uncalibrated log-odds of each feature but the length, for each kind of fake: texts, kinds, features."""
-        long = relative_length(features[:, 0])[:, None, None]
-        number = features.shape[1] - 1
-        weights = self.coefficients[None, :, 2 : 2 + number] + long * self.coefficients[None, :, 2 + number :]
-        said: NDArray[np.float64] = weights * self.deviations(features)[:, None, :]
-        return said
-
-    def votes(self, features: NDArray[np.float32], parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The uncalibrated log-odds of all features together, for each kind of fake."""
-        long = relative_length(features[:, 0])[:, None]
-        said: NDArray[np.float64] = parts.sum(2) + self.coefficients[:, 0] + long * self.coefficients[:, 1]
-        return said
+    def votes(self, features: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """The uncalibrated log-odds for each kind of fake, and what each feature adds to them."""
+        parts = np.zeros((len(features), len(FAKE_KINDS), features.shape[1]), np.float32)
+        said: NDArray[np.float64] = walk(self.deviations(features), self.forests, parts)
+        return said, parts
 
     def probabilities(self, features: NDArray[np.float32], votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """The calibrated probability that a text is a fake of each kind."""
@@ -187,7 +197,8 @@ class Detector:
         tables = Tables(**known)
         if tables.classes.size != len(model.vocabulary):
             raise InputError(f"{path} belongs to another model: make detector and model together.")
-        curves = Curves(*(arrays[name] for name in _CURVES))
+        shapes: dict[str, Any] = {name: arrays[name] for name in _CURVES}
+        curves = Curves(**shapes, forests=Forests(*(arrays[name] for name in _FORESTS)))
         return cls(model, tables, curves, metadata, rule or DetectorRule())
 
     def save(self, path: Path | str) -> None:
@@ -202,6 +213,7 @@ class Detector:
         header = np.frombuffer(json.dumps(metadata, sort_keys=True).encode(), np.uint8)
         arrays = {name: getattr(self.tables, name) for name in _TABLES}
         arrays |= {name: getattr(self.curves, name).astype(np.float32) for name in _CURVES}
+        arrays |= dict(zip(_FORESTS, self.curves.forests, strict=True))
         with write_whole(Path(path)) as handle:
             np.savez_compressed(handle, metadata=header, **arrays)
 
@@ -229,52 +241,87 @@ class Detector:
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], all_words: NDArray[np.int64]
     ) -> list[Judgement]:
         tokens = tokenize(data, offsets)
-        source = evidence.Source(tokens, words_of(tokens, self.model))
-        scores = self._scored(source, all_words)
-        return [self._judgement(scores, source, text) for text in range(scores.words.size)]
+        words = words_of(tokens, self.model)
+        shares = known_shares(words)
+        verdicts = self._first_verdicts(words, shares, all_words)
+        judged = np.flatnonzero(verdicts == NATURAL)
+        source = evidence.Source(only_tokens(tokens, judged), only_words(words, judged))
+        scores = self._scored(source)
+        place = dict(zip(judged.tolist(), range(judged.size), strict=True))
+        return [
+            self._judgement(scores, source, place[text], shares, text)
+            if text in place
+            else self._unmeasured(str(verdicts[text]), shares, text)
+            for text in range(verdicts.size)
+        ]
 
-    def _scored(self, source: evidence.Source, all_words: NDArray[np.int64]) -> _Scores:
-        features = measure_words(source.words, self.model, self.tables)
-        parts = self.curves.parts(features)
-        each = self.curves.probabilities(features, self.curves.votes(features, parts))
-        kinds, fakes = each.argmax(1), each.max(1).astype(np.float32)
-        words, known = known_shares(source.words)
-        common = features[:, FEATURES.index("function_words")]
-        verdicts = np.where(each.max(1) >= self.rule.threshold, FAKE, NATURAL).astype("<U16")
-        verdicts[(known < LEAST_KNOWN) | (common < LEAST_COMMON)] = UNKNOWN_LANGUAGE
-        verdicts[words < self.rule.fewest_words] = TOO_SHORT
-        verdicts[(words < self.rule.fewest_words) & (all_words >= self.rule.fewest_words)] = NOT_PROSE
-        chosen = parts[np.arange(kinds.size), kinds].astype(np.float32)
-        return _Scores(words, known.astype(np.float32), fakes, kinds, verdicts, features, chosen)
+    def _first_verdicts(self, words: Words, shares: Shares, all_words: NDArray[np.int64]) -> NDArray[np.str_]:
+        """What can be said before anything expensive; NATURAL stands for texts that have to be measured."""
+        is_short = shares.words < self.rule.fewest_words
+        is_list = shares.common < LEAST_COMMON
+        verdicts = np.full(is_short.size, NATURAL, "<U16")
+        verdicts[(shares.known < LEAST_KNOWN) | is_list] = UNKNOWN_LANGUAGE
+        is_salad = ~is_short & (shares.common < SALAD_COMMON) & (shares.known >= SALAD_KNOWN)
+        for text in np.flatnonzero(is_salad).tolist():
+            if five_commonest(words, text) < SALAD_REPEATED:
+                verdicts[text] = SALAD
+        verdicts[is_short] = TOO_SHORT
+        verdicts[is_short & (all_words >= self.rule.fewest_words)] = NOT_PROSE
+        return verdicts
 
-    def _judgement(self, scores: _Scores, source: evidence.Source, text: int) -> Judgement:
-        measures = dict(zip(FEATURES, scores.features[text].tolist(), strict=True))
-        verdict, words, known = str(scores.verdicts[text]), int(scores.words[text]), float(scores.known[text])
+    def _unmeasured(self, verdict: str, shares: Shares, text: int) -> Judgement:
+        """The judgement of a text that was not measured."""
+        words, known, common = int(shares.words[text]), float(shares.known[text]), float(shares.common[text])
+        is_salad = verdict == SALAD
+        if is_salad:
+            reason = evidence.word_salad(common)
+        elif verdict in (TOO_SHORT, NOT_PROSE):
+            reason = evidence.too_short(words, self.rule.fewest_words)
+        elif known < LEAST_KNOWN:
+            reason = evidence.unknown_words(known, LEAST_KNOWN)
+        else:
+            reason = evidence.few_common_words(common, LEAST_COMMON)
         return Judgement(
             judged_words=words,
-            fake_probability=float(scores.fakes[text]) if verdict in (FAKE, NATURAL) else None,
-            verdict=verdict,
-            fake_kind=FAKE_KINDS[scores.kinds[text]] if verdict == FAKE else None,
-            **ngram_figures(self.model, measures, words),
+            fake_probability=SALAD_PROBABILITY if is_salad else None,
+            verdict=self._called(SALAD_PROBABILITY) if is_salad else verdict,
+            fake_kind=SALAD if is_salad else None,
             known_words=known,
-            reasons=self._reasons(scores, source, text, measures),
+            reasons=(reason,),
+        )
+
+    def _called(self, probability: float) -> str:
+        return FAKE if probability >= self.rule.threshold else NATURAL
+
+    def _scored(self, source: evidence.Source) -> _Scores:
+        features = measure_words(source.words, self.model, self.tables)
+        votes, parts = self.curves.votes(features)
+        each = self.curves.probabilities(features, votes)
+        kinds = each.argmax(1)
+        return _Scores(each.max(1).astype(np.float32), kinds, features, parts[np.arange(kinds.size), kinds])
+
+    def _judgement(self, scores: _Scores, source: evidence.Source, place: int, shares: Shares, text: int) -> Judgement:
+        """The judgement of a text, which is `place` among those measured."""
+        measures = dict(zip(FEATURES, scores.features[place].tolist(), strict=True))
+        words, probability = int(shares.words[text]), float(scores.fakes[place])
+        verdict = self._called(probability)
+        return Judgement(
+            judged_words=words,
+            fake_probability=probability,
+            verdict=verdict,
+            fake_kind=FAKE_KINDS[scores.kinds[place]] if verdict == FAKE else None,
+            **ngram_figures(self.model, measures, words),
+            known_words=float(shares.known[text]),
+            reasons=self._reasons(scores, source, place, measures, verdict == FAKE),
         )
 
     def _reasons(
-        self, scores: _Scores, source: evidence.Source, text: int, measures: Mapping[str, float]
+        self, scores: _Scores, source: evidence.Source, place: int, measures: Mapping[str, float], is_fake: bool
     ) -> tuple[str, ...]:
-        verdict, known, common = scores.verdicts[text], float(scores.known[text]), measures["function_words"]
-        if verdict in (TOO_SHORT, NOT_PROSE):
-            return (evidence.too_short(int(scores.words[text]), self.rule.fewest_words),)
-        if verdict == UNKNOWN_LANGUAGE and known < LEAST_KNOWN:
-            return (evidence.unknown_words(known, LEAST_KNOWN),)
-        if verdict == UNKNOWN_LANGUAGE:
-            return (evidence.few_common_words(common, LEAST_COMMON),)
-        at = hats(scores.features[text : text + 1, 0], self.curves.knots)
+        at = hats(scores.features[place : place + 1, 0], self.curves.knots)
         usual = dict(zip(FEATURES, (at @ self.curves.means)[0].tolist(), strict=True))
-        is_fake = verdict == FAKE
-        found = evidence.reasons(FEATURES[1:], measures, usual, scores.parts[text], is_fake=is_fake)
-        return found + evidence.quotes(source, self.model, text) if is_fake else found
+        found = evidence.reasons(FEATURES[1:], measures, usual, scores.parts[place, 1:], is_fake=is_fake)
+        return found + evidence.quotes(source, self.model, place) if is_fake else found
 
 
 # A stranger's zip may name packings that Python does not know, be encrypted, or hold headers that are no Python.
@@ -301,7 +348,7 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             file.seek(0)
             with np.load(file, allow_pickle=False) as stored:
                 metadata = json.loads(stored["metadata"].tobytes())
-                arrays = {name: stored[name] for name in (*_TABLES, *_CURVES)}
+                arrays = {name: stored[name] for name in (*_TABLES, *_CURVES, *_FORESTS)}
     except _UNREADABLE as error:
         raise InputError(f"{path} is not a detector: {error}. Give a file that samehand made.") from error
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT or metadata.get("features") != list(FEATURES):
@@ -328,9 +375,9 @@ def _are_sane(arrays: Mapping[str, NDArray[Any]]) -> bool:
         "knots": ("f4", (knots,)),
         "means": ("f4", (knots, features)),
         "spreads": ("f4", (knots, features)),
-        "coefficients": ("f4", (kinds, 2 * features)),
         "scale": ("f4", (kinds, knots)),
         "shift": ("f4", (kinds, knots)),
+        **dict(zip(_FORESTS, [(kind, (None,)) for kind in ("i4", "i4", "u1", "f4", "i4", "f4")], strict=True)),
     }
     for name, (kind, shape) in wanted.items():
         found = arrays[name]
@@ -343,4 +390,6 @@ def _are_sane(arrays: Mapping[str, NDArray[Any]]) -> bool:
         and bool((np.diff(arrays["knots"]) > 0).all())
         and all(int(arrays[name].max(initial=0)) < classes for name in ("classes", "endings", "others"))
         and all(bool(np.isfinite(arrays[name]).all()) for name in _CURVES)
+        and arrays["forest_bounds"].size == kinds + 1
+        and are_sane(Forests(*(arrays[name] for name in _FORESTS)), features)
     )

@@ -53,6 +53,12 @@ def few_common_words(common: float, needed: float) -> str:
     return f"{said}; a verdict needs {percent(needed)}."
 
 
+def word_salad(common: float) -> str:
+    """Why sentences without common words are fake."""
+    said = MEASURES["function_words"][2].format(percent(common))
+    return f"{said}, in the form of sentences: word salad. In running text they are 30 % or more."
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """Texts that were judged, to quote from."""

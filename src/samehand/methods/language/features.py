@@ -12,17 +12,19 @@ All measures take time linear in the text, work on many texts at once, and relea
 """
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.ngrams import scores
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
 from samehand.methods.language.model import Model, ngram_bounds
-from samehand.methods.language.tokens import Tokens
+from samehand.methods.language.tokens import Tokens, only_bounds
 
 FEATURES = ("log_tokens", *MEASURES)
 """Names of the columns of `measure_words`."""
@@ -81,12 +83,53 @@ def words_of(tokens: Tokens, model: Model) -> Words:
     return Words(ids, hashes, stems, kinds, endings, tokens.sentences, tokens.texts, tokens.sentences[tokens.texts])
 
 
-def known_shares(words: Words) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The number of words of each text, without punctuation and numbers, and the share that the model knows."""
+class Shares(NamedTuple):
+    """Of each text: its words, without punctuation and numbers, and the shares that the model knows and that are among
+    the most frequent words."""
+
+    words: NDArray[np.int64]
+    known: NDArray[np.float64]
+    common: NDArray[np.float64]
+
+
+def known_shares(words: Words) -> Shares:
+    """What is known of texts before they are measured."""
     is_word = words.kinds == shapes.WORD
     number = sums(is_word, words.bounds)
     known = sums(is_word & (words.ids >= FIRST_WORD), words.bounds)
-    return number.astype(np.int64), known / np.maximum(1, number)
+    common = sums(_is_common(words), words.bounds)
+    spoken = np.maximum(1, number)
+    return Shares(number.astype(np.int64), known / spoken, common / spoken)
+
+
+def _is_common(words: Words) -> NDArray[np.bool_]:
+    is_known = (words.kinds == shapes.WORD) & (words.ids >= FIRST_WORD)
+    return np.asarray(is_known & (words.ids < FIRST_WORD + FUNCTION_WORDS))
+
+
+def five_commonest(words: Words, text: int) -> float:
+    """The share of the five most frequent words in all words of a text."""
+    first, last = words.bounds[text], words.bounds[text + 1]
+    spoken = words.hashes[first:last][words.kinds[first:last] == shapes.WORD]
+    numbers = np.sort(np.unique(spoken, return_counts=True)[1])[-5:]
+    return float(numbers.sum() / max(1, spoken.size))
+
+
+def only_words(words: Words, chosen: NDArray[np.int64]) -> Words:
+    """The words of some of the texts."""
+    which = np.isin(np.arange(words.texts.size - 1), chosen)
+    inside = np.repeat(which, np.diff(words.bounds))
+    sentences, texts = only_bounds(words.sentences, words.texts, which)
+    return Words(
+        words.ids[inside],
+        words.hashes[inside],
+        words.stems[inside],
+        words.kinds[inside],
+        words.endings[inside],
+        sentences,
+        texts,
+        sentences[texts],
+    )
 
 
 def stem_chances_of(model: Model) -> NDArray[np.float32]:
@@ -129,11 +172,10 @@ def _shares(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
     is_word = words.kinds == shapes.WORD
     spoken = np.maximum(1, sums(is_word, words.bounds))
     keywords, kinds = shapes.among(words.hashes, tables.keywords, words.bounds)
-    common = is_word & (words.ids >= FIRST_WORD) & (words.ids < FIRST_WORD + FUNCTION_WORDS)
     return {
         "log_tokens": np.log(tokens),
         "unknown_words": sums(is_word & (words.ids < FIRST_WORD), words.bounds) / spoken,
-        "function_words": sums(common, words.bounds) / spoken,
+        "function_words": sums(_is_common(words), words.bounds) / spoken,
         "marks": sums(words.kinds == shapes.OTHER, words.bounds) / tokens,
         "numbers": sums(words.kinds == shapes.NUMBER, words.bounds) / tokens,
         "keywords": keywords / spoken,
@@ -204,29 +246,23 @@ def ngram_columns(
     model: Model, ids: NDArray[np.int32], sentences: NDArray[np.int64], texts: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
     """The measures of order. What a model of a low order or without counts cannot measure is 0."""
-    places = ngram_bounds(sentences, 1)[texts]
-    predicted = np.maximum(1, np.diff(places))
-    logs = {n: model.log_probabilities(ids, sentences, min(n, model.order)) for n in (1, 3, 4)}
-    lengths = model.matched_lengths(ids, sentences, min(4, model.order))
-    known = [np.maximum(1, sums(lengths >= n, places)) for n in (1, 2, 3, 4)]
-    zeros = np.zeros(predicted.size)
+    found = model.text_sums(ids, sentences, texts)
+    predicted = np.maximum(1, np.diff(ngram_bounds(sentences, 1)[texts]))
+    known = np.maximum(1, found[:, scores.MATCHED : scores.MATCHED + 4])
     columns = {
-        "word_rarity": -sums(logs[1], places) / predicted,
-        "gain_3": sums(logs[3] - logs[1], places) / predicted,
-        "gain_4": sums(logs[4] - logs[3], places) / predicted,
-        "log_p_3": sums(logs[3], places) / predicted,
-        "log_p_4": sums(logs[4], places) / predicted,
-        "hard_words": sums(logs[3] - logs[1] < -1, places) / predicted,
-        **{f"known_{n}": known[n - 1] / known[n - 2] if n <= model.order else zeros for n in (2, 3, 4)},
+        "word_rarity": -found[:, scores.LOG_1] / predicted,
+        "gain_3": found[:, scores.GAIN_3] / predicted,
+        "gain_4": found[:, scores.GAIN_4] / predicted,
+        "log_p_3": found[:, scores.LOG_3] / predicted,
+        "log_p_4": found[:, scores.LOG_4] / predicted,
+        "hard_words": found[:, scores.HARD] / predicted,
+        **{f"known_{n}": known[:, n - 1] / known[:, n - 2] * (n <= model.order) for n in (2, 3, 4)},
     }
     for order in (3, 4):
-        columns[f"relative_entropy_{order}"] = columns[f"known_histories_{order}"] = zeros
-        if model.has_counts and order <= model.order:
-            penalties, is_known = model.relative_entropy(ids, sentences, order)
-            grams = ngram_bounds(sentences, order)[texts]
-            histories = sums(is_known, grams)
-            columns[f"relative_entropy_{order}"] = sums(penalties, grams) / np.maximum(1, histories)
-            columns[f"known_histories_{order}"] = histories / np.maximum(1, np.diff(grams))
+        histories = found[:, scores.KNOWN + order - 3]
+        grams = np.maximum(1, np.diff(ngram_bounds(sentences, order)[texts]))
+        columns[f"relative_entropy_{order}"] = found[:, scores.PENALTY + order - 3] / np.maximum(1, histories)
+        columns[f"known_histories_{order}"] = histories / grams
     return columns
 
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import read_only
 from samehand.base.errors import UsageError
 from samehand.kernels.ngrams import scores as kernel
 from samehand.kernels.ngrams.index import Index
@@ -111,6 +112,28 @@ class Model:
         unknown_last = (ends <= UNKNOWN) | (ends >= len(self.vocabulary))
         found: tuple[NDArray[np.float32], NDArray[np.bool_]] = kernel.penalties(
             self._nodes(ids, sentences, order), self.trie.first, counts, float(self.tokens), self.peaks, unknown_last
+        )
+        return found
+
+    def text_sums(
+        self, ids: NDArray[np.int32], sentences: NDArray[np.int64], texts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """For each text the sums of all that is measured of its words: the columns of `kernels.ngrams.scores`.
+
+        Log probabilities, matched lengths and relative entropies of orders up to 4, by one walk through the trie.
+        """
+        ids, sentences = check_sentences(ids, sentences)
+        worth = kernel.Scored(
+            logs=read_only(self.logs),
+            backoffs=read_only(self.backoffs),
+            first=read_only(self.trie.first),
+            counts=read_only(self.node_counts),
+            peaks=read_only(self.peaks),
+            inner=self.trie.inner,
+            tokens=float(self.tokens if self.has_counts else 0),
+        )
+        found: NDArray[np.float64] = kernel.text_sums(
+            ids, sentences, read_only(texts), min(4, self.order), self._index, worth
         )
         return found
 

@@ -1,5 +1,7 @@
 """Questions about the text of a run: every page's judgement, and sums by host and by style cluster."""
 
+import math
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -8,10 +10,25 @@ from samehand.methods.language.detector import FAKE, NATURAL
 from samehand.store.folder import RunFolder
 from samehand.store.tables import LANGUAGE_PAGES, STYLE_MEMBERS
 
+NATURAL_SHARE, LEAST_JUDGED = 0.99, 200
+"""The share of natural pages that a bar leaves alone, and how many pages it takes to say so."""
+
 
 def worst_first(folder: RunFolder) -> pa.Table:
     """Every page of a run: the likeliest fakes first, those without an answer last."""
     return folder.read(LANGUAGE_PAGES).sort_by([("fake_probability", "descending"), ("page_id", "ascending")])
+
+
+def natural_bar(folder: RunFolder) -> float:
+    """The fake probability that 99 % of the judged pages of a run stay below.
+
+    It is the bar for pages like these, if most of them are natural. More fakes among them raise the bar.
+    """
+    judged = folder.read(LANGUAGE_PAGES, ["fake_probability"]).column("fake_probability").drop_null()
+    if len(judged) < LEAST_JUDGED:
+        raise RunError(f"{folder.path} has {len(judged)} judged pages: a bar needs {LEAST_JUDGED} natural ones.")
+    highest = float(pc.quantile(judged, NATURAL_SHARE, interpolation="higher")[0].as_py())
+    return min(1.0, math.nextafter(highest, 2.0))
 
 
 def sums_by_host(folder: RunFolder) -> pa.Table:

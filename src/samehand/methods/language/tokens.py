@@ -92,6 +92,25 @@ def tokenize(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Tokens:
     )
 
 
+def only_tokens(tokens: Tokens, chosen: NDArray[np.int64]) -> Tokens:
+    """The tokens of some of the texts."""
+    which = np.isin(np.arange(tokens.texts.size - 1), chosen)
+    inside = np.repeat(which, np.diff(tokens.sentences[tokens.texts]))
+    sentences, texts = only_bounds(tokens.sentences, tokens.texts, which)
+    return Tokens(
+        data=tokens.data, starts=tokens.starts[inside], ends=tokens.ends[inside], sentences=sentences, texts=texts
+    )
+
+
+def only_bounds(
+    sentences: NDArray[np.int64], texts: NDArray[np.int64], which: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Offsets of the sentences of some texts, and offsets of these texts, without all that lies between them."""
+    sizes = np.diff(texts)
+    lengths = np.diff(sentences)[np.repeat(which, sizes)]
+    return np.concatenate([_ZERO, np.cumsum(lengths)]), np.concatenate([_ZERO, np.cumsum(sizes[which])])
+
+
 def _room_for(size: int) -> kernel.Room:
     """Output arrays for the worst case of `size` bytes. The system provides only the memory that is written to."""
     return kernel.Room(np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size + 1, np.int64))
