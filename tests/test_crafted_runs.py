@@ -42,6 +42,7 @@ COMMANDS: dict[str, list[str]] = {
     "signed anew": ["-q", "replicas", "run", "-K", "3", "--workers", "1"],
     "fake": ["fake", "run", "--format", "csv"],
     "hosts": ["fake", "run", "--hosts"],
+    "phrases": ["phrases", "run", "--format", "csv"],
     "sites": ["sites", "run", "--format", "csv"],
     "judged anew": ["-q", "sites", "run", "--min-sites", "9", "--format", "csv"],
     "label": ["label", "run"],
@@ -206,7 +207,13 @@ case("run.json: an input with more", EVERY, edited("run.json", "inputs", 0, "mor
 case("run.json: an input with a NUL", EVERY, edited("run.json", "inputs", 0, "path", to="/tmp/\0x"))
 case("run.json: no pages counted", EVERY, edited("run.json", "stages", "read", "pages", missing=True))
 case("run.json: pages that are none", EVERY, edited("run.json", "stages", "read", "pages", to="36"))
-for method, count in {"style": "checks", "replica": "statuses", "language": "pages", "sites": "sites"}.items():
+for method, count in {
+    "style": "checks",
+    "replica": "statuses",
+    "language": "pages",
+    "phrases": "kinds",
+    "sites": "sites",
+}.items():
     case(f"run.json: {count} of {method} is text", EVERY, edited("run.json", "stages", method, count, to="x"))
     case(f"run.json: no {count} of {method}", {"status"}, edited("run.json", "stages", method, count, missing=True))
 case("run.json: missing", EVERY, lambda run: (run / "run.json").unlink())
@@ -249,6 +256,7 @@ OF_METHOD = {
     "style": {"clusters", "show", "like", "cut", "spread"},
     "replica": {"replicas", "group", "signed anew"},
     "language": {"fake", "hosts"},
+    "phrases": {"phrases"},
     "sites": {"sites", "label", "judged anew"},
 }
 for method, commands in OF_METHOD.items():
@@ -427,6 +435,10 @@ def archived(run: Path) -> None:
 
 
 case("style/sketches/words.npy: an archive", NOTHING, archived)
+
+# Text groups. tests/test_phrases.py has a run with some.
+
+damaged("phrases/groups.parquet", {"phrases"})
 
 # Near replicas.
 

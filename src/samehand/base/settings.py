@@ -260,15 +260,8 @@ class Settings:
         0.5, "language", "Call a text fake from this probability on.", low=0.0, high=1.0, common=True
     )
 
-    max_phrase_words: int = setting(
-        5_000, "phrases", "Look for phrases in the first words of a page, up to this many.", low=100, high=1 << 20
-    )
     min_phrase_share: float = setting(
-        0.12,
-        "phrases",
-        "Share of a page's words in phrases of other pages from which it may belong to a text group.",
-        low=0.01,
-        high=1.0,
+        0.12, "phrases", "Share of its words in phrases of others that a page of a text group has.", low=0.01, high=1.0
     )
 
     max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
@@ -306,6 +299,13 @@ class Settings:
 
     label_seed: int = setting(
         0, "labels", "Seed of the order in which pages are shown for labels.", low=0, high=1 << 62
+    )
+
+    policy: str = setting(
+        "crawl",
+        "verdicts",
+        "Policy that turns verdicts into actions: crawl, corpus, block, or a TOML file (docs/verdicts.md).",
+        common=True,
     )
 
     def __post_init__(self) -> None:

@@ -37,7 +37,8 @@ def scan_summary(run: "samehand.Run") -> list[str]:
     lines = [read_sentence(read["pages"], read["skipped"], read["rejected"])]
     lines += _url_lines(read["pages"], read["without_url"], manifest["inputs"]) + _text_lines(run)
     for name in run.methods:
-        lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
+        said = methods()[name].status(run.counts(name))
+        lines += [f"{line}." for line in (said if name == "verdicts" else said[:1])]
     caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
     return lines + completeness(
         str(run.path),
