@@ -40,7 +40,8 @@ evaluate: $(TEST_STAMP)
 # Speed, as ratios against peers measured in the same run. Long.
 bench: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
-	$(BIN)/python -m benchmarks.style
+	$(BIN)/python -m benchmarks.reading --data $(DATA)
+	$(BIN)/python -m benchmarks.style --data $(DATA)
 	$(BIN)/python -m benchmarks.markup
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.structure

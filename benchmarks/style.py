@@ -1,26 +1,20 @@
-"""Raw HTML to fingerprints, and a scan beside fastwarc's bare read: `make bench`, or python -m benchmarks.style.
+"""Raw HTML to fingerprints: `make bench`, or python -m benchmarks.style. Scans are in benchmarks.reading.
 
 Every number is a ratio against a peer measured in the same run on the same pages, because machines differ and are
 shared. Peers get the noise and the parts they need within their time: that is what a user of theirs has to do.
 """
 
 import argparse
-import io
 import os
 import re
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 from evaluation.corpora import debian_pages
-from fastwarc.warc import ArchiveIterator
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.warcwriter import WARCWriter
 
-import samehand
 from samehand import Settings
 from samehand.methods.style import noise as style
 
@@ -50,9 +44,6 @@ def main() -> None:
     megabytes = sum(map(len, pages)) / 1e6
     print(f"{len(pages)} real pages, {megabytes:.1f} MB of HTML, one thread\n")
     _fingerprints(pages, megabytes, chosen.repeats)
-    print("scan of a .warc.gz by one worker, all stages, beside fastwarc's bare read of it (target 0.5)")
-    _scans("as they are", _enlarged(pages), chosen.repeats)
-    _scans("of 40 KB and more", _enlarged([page for page in pages if len(page) >= 40_000]), chosen.repeats)
 
 
 def _fingerprints(pages: list[bytes], megabytes: float, repeats: int) -> None:
@@ -89,61 +80,6 @@ def _datasketch(part_sets: list[list[bytes]]) -> None:
 
     for parts in part_sets:
         MinHash(num_perm=128).update_batch(parts)
-
-
-def _scans(name: str, pages: list[bytes], repeats: int) -> None:
-    megabytes = sum(map(len, pages)) / 1e6
-    with tempfile.TemporaryDirectory() as folder:
-        crawl = Path(folder) / "crawl.warc.gz"
-        _write_crawl(pages, crawl)
-        counter = iter(range(1000))
-
-        def bare() -> None:
-            with crawl.open("rb") as handle:
-                for record in ArchiveIterator(handle):
-                    record.reader.read()
-
-        def scan() -> None:
-            out = Path(folder) / f"run-{next(counter)}"
-            samehand.scan(crawl, out, workers=1)
-
-        ours, theirs = _taking_turns(scan, bare, repeats)
-    size = megabytes * 1000 / len(pages)
-    print(
-        f"  {len(pages):6} pages {name} ({size:.0f} KB each): {megabytes / ours:.0f} MB/s, "
-        f"bare {megabytes / theirs:.0f} MB/s, ratio {theirs / ours:.2f}"
-    )
-
-
-def _enlarged(pages: list[bytes], times: int = 8) -> list[bytes]:
-    """More pages than there are, none equal to another, so that no fixed cost decides: each with a piece cut out."""
-    return [
-        page[: len(page) * copy // times] + page[len(page) * copy // times + 64 * copy :]
-        for copy in range(times)
-        for page in pages
-    ]
-
-
-def _taking_turns(left: Callable[[], None], right: Callable[[], None], repeats: int) -> tuple[float, float]:
-    """Medians of both, measured by turns: whatever else the machine does falls on both."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for turn in range(repeats + 1):
-        for action, seconds in zip((left, right), times, strict=True):
-            began = time.perf_counter()
-            action()
-            if turn:  # the first turn compiles and warms caches
-                seconds.append(time.perf_counter() - began)
-    return statistics.median(times[0]), statistics.median(times[1])
-
-
-def _write_crawl(pages: list[bytes], path: Path) -> None:
-    with path.open("wb") as handle:
-        writer = WARCWriter(handle, gzip=True)
-        for number, page in enumerate(pages):
-            headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
-            url = f"http://site{number % 97}.example/{number}.html"
-            record = writer.create_warc_record(url, "response", payload=io.BytesIO(page), http_headers=headers)
-            writer.write_record(record)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ their own, since a kernel that is handed something wrong would end it.
 """
 
 import io
+import itertools
 import json
 import os
 import random
@@ -360,9 +361,11 @@ case(f"{FINGERPRINTS}: read by like", {"like"}, table(FINGERPRINTS, lambda rows:
 damaged(FINGERPRINTS, AGAIN, style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "fingerprint", style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "filled", style_undone)
-for width in (4, 508, 516, 1024):
-    wide = column("fingerprint", lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
-    case(f"{FINGERPRINTS}: {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
+columns_are_wrong(FINGERPRINTS, AGAIN, "markup_fingerprint", style_undone)
+columns_are_wrong(FINGERPRINTS, AGAIN, "skeleton_filled", style_undone)
+for name, width in itertools.product(("fingerprint", "markup_fingerprint"), (4, 508, 516, 1020, 1028)):
+    wide = column(name, lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
+    case(f"{FINGERPRINTS}: {name} {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
 case(f"{FINGERPRINTS}: fewer rows", AGAIN, style_undone(table(FINGERPRINTS, lambda rows: rows.slice(0, 3))))
 case(f"{FINGERPRINTS}: page_id 7", AGAIN, style_undone(table(FINGERPRINTS, column("page_id", first_is(7)))))
 
@@ -404,6 +407,10 @@ for name, make in {
     "words: a shape of text": declared("'x'"),
     "words: a shape that is none": declared("((((((((((1, 16)"),
     "words: a NaN of a shape": declared("(1e99, 16)"),
+    "values_words: three rows": array("values_words", lambda rows: rows[:3]),
+    "values_words: one column": array("values_words", lambda rows: np.ascontiguousarray(rows[:, :1])),
+    "skeleton_filled: two rows": array("skeleton_filled", lambda rows: np.stack([rows, rows])),
+    "skeleton_filled: wide": array("skeleton_filled", lambda rows: rows.astype(np.int32)),
     "filled: two rows": array("filled", lambda rows: np.stack([rows, rows])),
     "filled: wide": array("filled", lambda rows: rows.astype(np.int32)),
     "filled: short": array("filled", lambda rows: rows[:-1]),

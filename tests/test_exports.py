@@ -17,10 +17,10 @@ from samehand.base.errors import InputError, UsageError
 from samehand.base.page import is_shared_domain
 from samehand.exports import guard as guard_module
 from samehand.exports.choose import Chosen, choose
-from samehand.exports.entries import HOST, NAME_SERVER, SITE, Entry
+from samehand.exports.entries import HOST, NAME_SERVER, SITE, Entry, with_until
 from samehand.exports.formats import FORMATS, fitting, keys_in
 from samehand.exports.guard import NEVER, REVIEW, Guard, NameList, load_guard, names_in_file
-from samehand.exports.stamp import Stamp
+from samehand.exports.stamp import Stamp, newest_day
 
 WRITTEN = [form for form in FORMATS if form != "parquet"]
 DAY = date(2026, 11, 17)
@@ -102,6 +102,19 @@ SOME = choose(
     Guard([], [], [], ["good.com"]),
     honest=["shop.com"],
 )
+
+
+@pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC)])
+def test_any_time_in_an_archive_makes_a_list(moment: datetime, tmp_path: Path) -> None:
+    entries = list(with_until([site("a.com", fetched=moment)], None, 90))
+    assert entries[0].until is not None
+    found, stamp = choose(entries, OPEN), Stamp(newest_day(entries))
+    for form in FORMATS:
+        made = FORMATS[form].write(found, stamp)
+        assert keys_in(form, made.encode() if isinstance(made, str) else made) == {"a.com"}
+        if form == "rpz":
+            check_zone(str(made), tmp_path)
+    pytest.importorskip("stix2", reason="stix2 is not installed").parse(FORMATS["stix"].write(found, stamp))
 
 
 def run_checker(name: str, *arguments: object) -> str:

@@ -1,5 +1,6 @@
 """URL to host and domains, and the Arrow form of pages and rejects."""
 
+import itertools
 from datetime import UTC, datetime
 
 import ada_url
@@ -18,7 +19,10 @@ from samehand.base.page import (
     host_of,
     rejects_to_batch,
 )
-from samehand.base.page_rows import pages_to_batch
+from samehand.base.page_rows import PageRows, pages_to_batch
+from samehand.base.settings import Settings
+from samehand.methods.page_batch import PageBatch
+from samehand.sources.http.charset import as_utf8
 
 
 @pytest.mark.parametrize(
@@ -64,6 +68,38 @@ def test_plain_hosts_are_what_the_standard_says(labels: list[str], rest: str) ->
     assert (host_of(url).name or None) == (expected or None)
 
 
+ORIGINS = (
+    "http://a.example",
+    "http://a.example:80",
+    "https://B.example",
+    "http://u@a.example",
+    "http://a.example.",
+    "http:",
+)
+RESTS = st.text("/?#\\@:a.%\t \u00fc", max_size=6)
+
+
+@given(st.lists(st.tuples(st.sampled_from(ORIGINS), RESTS), max_size=8))
+def test_hosts_of_a_batch_are_those_of_its_urls(parts: list[tuple[str, str]]) -> None:
+    """Pages of one origin are looked up once, whatever comes behind it."""
+    urls = ["".join(part) for part in parts]
+    batch = pages_to_batch([Page(url, b"", "x", place) for place, url in enumerate(urls)], 0)
+    names = ("url_kind", "url_host_name", "url_host_registered_domain", "url_host_private_domain")
+    found = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    assert [Host(*row) for row in found] == [host_of(url) for url in urls]
+
+
+def test_memory_of_pages_is_used_again() -> None:
+    rows = PageRows()
+    for size in (10, 3, 100_000):
+        rows.clear()
+        pages = [Page("http://a.example/", b"x" * (size + place), "x", place) for place in range(5)]
+        for page in pages:
+            rows.add(page)
+        assert rows.batch(7) == pages_to_batch(pages, 7)
+        assert (len(rows), rows.content_bytes, rows.without_url) == (5, 5 * size + 10, 0)
+
+
 def test_page_batch_has_ids_hosts_and_content() -> None:
     when = datetime(2026, 1, 2, tzinfo=UTC)
     pages = [
@@ -102,3 +138,23 @@ def test_reject_batch() -> None:
     row = rejects_to_batch([Reject("x.warc", 5, "not_html", bytes=7, damaged=True)]).to_pylist()[0]
     assert (row["reason"], row["bytes"], row["damaged"]) == ("not_html", 7, True)
     assert (row["source_path"], row["warc_record_offset"]) == ("x.warc", 5)
+
+
+def test_contents_in_utf_8() -> None:
+    """Each page as if it were alone, whatever stands beside it."""
+    pages = [
+        Page("", content, "x", place, content_charset=charset, content_mime_detected=mime)
+        for place, (content, charset, mime) in enumerate(
+            itertools.product(
+                (b"<p>a</p>", "<p>\u00fc</p>".encode(), b"<p>\xfc</p>", b""),
+                (None, "UTF-8", "windows-1252", "KOI8-R", "EUC-JP", "GBK"),
+                ("text/html", "text/plain"),
+            )
+        )
+    ]
+    together = PageBatch(pages_to_batch(pages, 0), Settings()).content.to_pylist()
+    for page, content in zip(pages, together, strict=True):
+        start = b"<plaintext>" if page.content_mime_detected == "text/plain" else b""
+        assert content == start + as_utf8(page.content, page.content_charset)
+    plain = PageBatch(pages_to_batch([page for page in pages if page.content_charset == "UTF-8"][::2], 0), Settings())
+    assert plain.content is plain.rows.column("content") or plain.content.equals(plain.rows.column("content"))

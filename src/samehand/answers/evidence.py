@@ -4,6 +4,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from samehand.base.errors import InputError
+from samehand.exports.entries import with_plain_times
 from samehand.exports.evidence import Evidence, Stretch
 from samehand.methods.style.compare import compare
 from samehand.store.tables import NAMESERVERS, PAGES
@@ -34,7 +35,7 @@ _FACTS = [
 def gather_evidence(run: "Run", number: int) -> Evidence:
     """What the run knows of a cluster. Pages whose input is out of reach have no digest, and a note says so."""
     members = run.members(number)
-    facts = run.folder.read(PAGES, _FACTS)
+    facts = with_plain_times(run.folder.read(PAGES, _FACTS))
     notes, pages = [], []
     rows = run.folder.page_ids.rows(members.table.column("page_id").to_numpy())
     for row, similarity in zip(rows.tolist(), members["similarity"], strict=True):

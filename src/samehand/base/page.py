@@ -113,9 +113,8 @@ REJECT_SCHEMA = pa.schema(
 )
 
 
-PLAIN_ORIGIN = re.compile(r"https?://((?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+)")
+_PLAIN_HOST = re.compile(r"https?://((?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]+)(?:[/?#]|\Z)")
 """A host that every parser reads alike: lower-case letters, digits and single hyphens, with letters as last label."""
-_PLAIN_HOST = re.compile(PLAIN_ORIGIN.pattern + r"(?:[/?#]|\Z)")
 
 
 class Host(NamedTuple):

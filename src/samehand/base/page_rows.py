@@ -1,6 +1,7 @@
 """Pages on their way into an Arrow batch: columns that grow, filled from Page objects or from buffers of a reader."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.base.page import CONTENT_FIELD, MISSING_URL, PAGE_SCHEMA, PLAIN_ORIGIN, Host, Page, digest_of, host_of
+from samehand.base.page import CONTENT_FIELD, MISSING_URL, PAGE_SCHEMA, Host, Page, digest_of, host_of
 
 TEXTS: Final = (
     "doc_id",
@@ -28,6 +29,8 @@ NONE: Final = -(2**63)
 NO_TEXT: Final = 0
 """The code of a text that is null."""
 
+_ORIGIN: Final = re.compile(r"https?://[^/?#\\\x00-\x20]+")
+"""The start of a URL that decides about its host, whatever comes behind the slash that ends it."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -208,7 +211,7 @@ def _host_columns(urls: list[str], has_url: NDArray[np.int64]) -> dict[str, pa.A
         if code is None:
             code = len(hosts)
             hosts.append(host_of(url) if known else Host(MISSING_URL))
-            if PLAIN_ORIGIN.fullmatch(origin) or not known:
+            if _ORIGIN.fullmatch(origin) or not known:
                 codes[origin] = code
         found.append(code)
     rows = pa.array(found, pa.int32())

@@ -19,10 +19,12 @@ from samehand.cli.language import language
 from samehand.cli.options import Commands
 from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
+from samehand.cli.report import report
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import sites, structure
 from samehand.cli.start import INTERRUPTED, SENTENCE
 from samehand.cli.style import clusters, compare, like, show, spread
+from samehand.cli.verdicts import explain, verdicts
 
 EXIT_CODES = """\b
 Exit codes:
@@ -33,8 +35,23 @@ Exit codes:
   130  interrupted: run the same command again to go on"""
 
 
+READS_ANSWERS = frozenset({"status", "clusters", "show", "spread", "replicas", "fake", "parked", "export"})
+"""Commands that start with answers that are there."""
+
+
+def start() -> NoReturn:
+    """The entry point of a process of its own.
+
+    Pyarrow imports pandas, where it is installed, for the first column it converts. That takes longer than most
+    answers, and no command that reads answers needs it: so they do not see it.
+    """
+    if READS_ANSWERS.intersection(sys.argv[1:2]):
+        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type] # this is how an import is refused
+    main()
+
+
 def main() -> NoReturn:
-    """Entry point: turns errors into one sentence and an exit code."""
+    """Runs the command: turns errors into one sentence and an exit code."""
     try:
         code = cli.main(prog_name="samehand", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -94,7 +111,10 @@ for command in (
     phrases,
     sites,
     structure,
+    verdicts,
+    explain,
     label,
+    report,
     export,
     demo,
 ):
@@ -102,4 +122,4 @@ for command in (
 
 
 if __name__ == "__main__":
-    main()
+    start()

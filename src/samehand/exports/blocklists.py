@@ -41,7 +41,7 @@ def longest_in_zone(zone: str) -> int:
 def to_rpz(chosen: Chosen, stamp: Stamp) -> str:
     """A response policy zone. What is let through comes first."""
     reason = canonical_name(stamp.zone)[1]
-    serial = stamp.serial if stamp.serial is not None else stamp.version * 100
+    serial = stamp.serial if stamp.serial is not None else min(stamp.version * 100, LARGEST_SERIAL)
     if reason or not 0 <= serial <= LARGEST_SERIAL:
         raise UsageError(
             f"{stamp.zone!r} with serial {serial} makes no zone: give a domain name and 0 to {LARGEST_SERIAL}."

@@ -7,7 +7,7 @@ the page.
 
 import dataclasses
 from collections.abc import Collection, Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +15,24 @@ import pyarrow.compute as pc
 
 from samehand.base.page import host_of
 from samehand.methods.sites.nameservers.names import canonical_name
-from samehand.methods.sites.verdicts import ACCUSING, PARKED, PARKED_KINDS
+from samehand.methods.sites.verdicts import PARKED, PARKED_KINDS
+from samehand.methods.verdicts.model import read_weights
+from samehand.methods.verdicts.policy import BLOCK, read_policy
+from samehand.methods.verdicts.scoring import may_block
 from samehand.store.folder import RunFolder
-from samehand.store.tables import CLASSES, NAMESERVERS, PAGES, PROVIDERS, SITES, STYLE_CLUSTERS, STYLE_MEMBERS
+from samehand.store.tables import (
+    CLASSES,
+    NAMESERVERS,
+    PAGES,
+    PROVIDERS,
+    SITES,
+    STYLE_CLUSTERS,
+    STYLE_MEMBERS,
+    VERDICT_SITES,
+)
 
+MOST_TOLD = 3
+"""Sentences of evidence in a list."""
 SITE, HOST, NAME_SERVER = "site", "host", "name server"
 """Units: a private domain with all names below it, one host name, a name server of unwanted sites."""
 _KIND_OF_CLASS = {"link farm": "farm"}
@@ -47,17 +61,35 @@ class Entry:
 
 
 def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
-    """The accused sites of a run; with `name_servers`, also the name servers of providers that only park."""
+    """The sites that verdicts block; with `name_servers`, also the name servers of providers that only park."""
     pages = _pages_by_id(folder)
     found = []
-    for row in folder.read(SITES).to_pylist():
-        if row["kind"] in ACCUSING:
-            found.append(_of_page(pages(row["page_id"]), row["site"], kind=row["kind"], evidence=row["reason"]))
+    for row in _blocked(folder):
+        about = {"kind": row["kind"], "probability": row["probability"], "evidence": _told(row["evidence"])}
+        found.append(_of_page(pages(row["page_id"]), row["site"], **about))
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
             if row["verdict"] == PARKED:
-                found += [Entry(NAME_SERVER, name, PARKED, row["reason"]) for name in row["nameservers"] or ()]
+                found += [Entry(NAME_SERVER, name, PARKED, row["reason"]) for name in row["nameservers"] or () if name]
     return found
+
+
+def _blocked(folder: RunFolder) -> list[dict[str, Any]]:
+    """Verdicts on sites whose action is `block`, whatever policy the run has: that of a list is its own."""
+    table = folder.read(VERDICT_SITES)
+    allowed = may_block(table.column("evidence"))
+    actions = read_policy("block").site_actions(
+        table.column("kind").combine_chunks(), table.column("probability").to_numpy(), allowed
+    )
+    rows: list[dict[str, Any]] = table.filter(pc.equal(actions, BLOCK)).to_pylist()
+    return rows
+
+
+def _told(evidence: list[dict[str, Any]]) -> str:
+    """The strongest items against a site, in sentences."""
+    sentences = read_weights().symbols
+    against = [item for item in evidence if item["log_odds"] > 0 and item["symbol"] in sentences]
+    return " ".join(sentences[item["symbol"]].sentence.format(value=item["value"]) for item in against[:MOST_TOLD])
 
 
 def honest_sites(folder: RunFolder) -> list[str]:
@@ -127,12 +159,23 @@ class _Pages:
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         names = ["page_id", "doc_id", "url", "url_host_name", "url_host_private_domain", "fetch_time"]
-        self._table = folder.read(PAGES, names)
+        self._table = with_plain_times(folder.read(PAGES, names))
 
     def __call__(self, page_id: int) -> dict[str, Any]:
         row = int(self._folder.page_ids.rows(pa.array([page_id]).to_numpy())[0])
         found: dict[str, Any] = self._table.slice(row, 1).to_pylist()[0]
         return found
+
+
+def with_plain_times(pages: pa.Table) -> pa.Table:
+    """Pages whose time of fetching is one that Python can have, or null: a run folder may hold any number."""
+    times = pages.column("fetch_time")
+    first, last = (
+        pa.scalar(moment.replace(tzinfo=UTC), times.type) for moment in (datetime.min, datetime(9999, 12, 31))
+    )
+    is_plain = pc.and_(pc.greater_equal(times, first), pc.less_equal(times, last))
+    place = pages.column_names.index("fetch_time")
+    return pages.set_column(place, "fetch_time", pc.if_else(is_plain, times, pa.scalar(None, times.type)))
 
 
 def _pages_by_id(folder: RunFolder) -> _Pages:
@@ -158,5 +201,11 @@ def _of_page(page: dict[str, Any], site: str, **about: Any) -> Entry:
 def with_until(entries: list[Entry], until: date | None, days: int) -> Iterator[Entry]:
     """Entries with the day they end: `until`, or so many days after their page was fetched."""
     for entry in entries:
-        end = until or (entry.fetched.date() + timedelta(days=days) if entry.fetched else None)
-        yield dataclasses.replace(entry, until=end)
+        yield dataclasses.replace(entry, until=until or _later(entry.fetched, days))
+
+
+def _later(fetched: datetime | None, days: int) -> date | None:
+    """So many days after a time. Archives state any time, so this ends with the last day that there is."""
+    if fetched is None:
+        return None
+    return fetched.date() + min(timedelta(days=days), date.max - fetched.date())

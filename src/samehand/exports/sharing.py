@@ -87,7 +87,7 @@ def _midnight(day: date) -> datetime:
 
 def _stix_time(moment: datetime, *, later: bool = False) -> str:
     """A time in STIX's form. `later` adds a second's last millisecond, since an end must lie behind its start."""
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{999 if later else 0:03d}Z"
+    return f"{moment.replace(microsecond=0, tzinfo=None).isoformat()}.{999 if later else 0:03d}Z"
 
 
 def keys_of_stix(text: str) -> set[str]:
@@ -111,7 +111,7 @@ def to_misp(chosen: Chosen, stamp: Stamp) -> str:
     event = {
         "uuid": str(_own_id("event", f"{stamp.version} {' '.join(entry.name for entry in chosen.entries)}")),
         "info": stamp.title,
-        "date": f"{stamp.moment():%Y-%m-%d}",
+        "date": stamp.moment().date().isoformat(),
         "threat_level_id": "3",
         "analysis": "1",
         "distribution": "0",

@@ -287,13 +287,13 @@ def _prescan(raw: NDArray[np.uint8], start: int, end: int, plain: Plain, row: ND
     This is the first match of the pattern in `samehand.sources.http.charset`: between `<meta` and the word there is no
     `>`, and what stands in a comment does not count. A comment that tears something apart is unusual.
     """
-    meta, at = NONE, start
+    meta, at = np.int64(NONE), start
     while at < end:
         byte = raw[at]
         if byte == _GREATER:
-            meta = NONE
+            meta = np.int64(NONE)
         elif byte == _LESS and _is_at(raw, at, end, _META):
-            meta = at
+            meta = np.int64(at)
         elif byte == _LESS and _is_at(raw, at, end, _COMMENT):
             if at > start and raw[at - 1] != _GREATER and not _IS_SPACE[raw[at - 1]]:
                 return False

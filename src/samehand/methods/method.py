@@ -5,17 +5,19 @@ which are computed from those rows. Each is done once for what it was made from:
 what that is, beside the pages themselves and the methods named in `needs`.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pyarrow as pa
 
 from samehand.base.errors import RunError
 from samehand.base.settings import Settings
-from samehand.methods.page_batch import PageBatch
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.shape import fits
 from samehand.store.table import Table
+
+if TYPE_CHECKING:
+    from samehand.methods.page_batch import PageBatch
 
 Counts = dict[str, Any]
 """What a method reports of its work, as plain JSON; run.json and `samehand status` show it."""
@@ -27,7 +29,7 @@ OnGroupProgress = Callable[[int, int], None]
 class Stage(Protocol):
     """Maps batches of pages to batches of rows. Made once per unit of work."""
 
-    def batch(self, pages: PageBatch) -> pa.RecordBatch:
+    def batch(self, pages: "PageBatch") -> pa.RecordBatch:
         """A row for each page."""
 
 
@@ -43,6 +45,8 @@ class Method:
     """The answers over all pages."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Methods whose answers `group` reads, through the run folder."""
+    uses: ClassVar[tuple[str, ...]] = ()
+    """Methods whose answers `group` reads too where the run has them."""
     profiles: ClassVar[tuple[str, ...]] = ("web",)
     """What the pages may be: web pages, or mail."""
     changeable: ClassVar[tuple[str, ...]] = ()
@@ -51,6 +55,10 @@ class Method:
     """The command that computes it for an existing run."""
     counted: ClassVar[dict[Any, Any]]
     """The shape (samehand.store.shape) of what `group` reports."""
+
+    def follows_from(self, names: Collection[str]) -> bool:
+        """Whether a method without rows per page is grouped in a run that has these methods."""
+        return self.page_table is None and set(self.needs) <= set(names)
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:
         """Puts into the run folder what every worker needs."""

@@ -11,7 +11,7 @@ from samehand.base.buffers import column_buffers
 from samehand.base.page import PLAIN_TEXT
 from samehand.base.settings import Settings
 from samehand.html import Limits, Markup, Prose, parse_pages, prose_of, prose_of_texts
-from samehand.sources.http.charset import as_utf8
+from samehand.sources.http.charset import as_utf8, is_utf8_already
 
 
 class PageBatch:
@@ -51,14 +51,18 @@ class PageBatch:
         """
         if self._settings.profile == "mail":
             return self.rows.column("content")
-        contents = self.rows.column("content").to_pylist()
-        charsets = self.rows.column("content_charset").to_pylist()
-        changed = [as_utf8(*page) for page in zip(contents, charsets, strict=True)]
-        for row in np.flatnonzero(self.is_text).tolist():
-            changed[row] = b"<plaintext>" + changed[row]
-        if all(after is before for after, before in zip(changed, contents, strict=True)):
-            return self.rows.column("content")
-        return pa.array(changed, pa.large_binary())
+        column = self.rows.column("content")
+        changed: dict[int, bytes] = {}
+        for row, (charset, is_text) in enumerate(
+            zip(self.rows.column("content_charset").to_pylist(), self.is_text.tolist(), strict=True)
+        ):
+            # Most pages are UTF-8: they are not even looked at.
+            if is_text or not is_utf8_already(charset):
+                before = column[row].as_py()
+                after = as_utf8(before, charset)
+                if is_text or after is not before:
+                    changed[row] = b"<plaintext>" * is_text + after
+        return _replaced(column, changed)
 
     @functools.cached_property
     def markup(self) -> Markup | None:
@@ -81,3 +85,14 @@ class PageBatch:
     def prose(self) -> Prose:
         """The running sentences of the texts, without menus, lists and tables."""
         return prose_of(self.markup) if self.markup else prose_of_texts(*self.texts)
+
+
+def _replaced(column: pa.LargeBinaryArray, changed: dict[int, bytes]) -> pa.LargeBinaryArray:
+    """The column with other values in some rows; the column itself if there are none."""
+    if not changed:
+        return column
+    pieces, first = [], 0
+    for row, value in changed.items():
+        pieces += [column.slice(first, row - first), pa.array([value], column.type)]
+        first = row + 1
+    return pa.concat_arrays([*pieces, column.slice(first)])

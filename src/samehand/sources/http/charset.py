@@ -154,6 +154,11 @@ def as_utf8(content: bytes, name: str | None) -> bytes:
     return content.decode(codec, "replace").encode("utf-8", "replace") if codec else content
 
 
+def is_utf8_already(name: str | None) -> bool:
+    """Whether `as_utf8` leaves every page of this charset as it is."""
+    return name is not None and name not in SINGLE_BYTE_CODECS
+
+
 def charset_name(label: str) -> str | None:
     """The standard's name for a charset label, None for an unknown label."""
     return _NAME_OF_LABEL.get(label.strip(" \t\r\n\f\"'").lower())
