@@ -115,3 +115,15 @@ def test_without_sites_replicas_and_texts_are_judged(demo: DemoFiles, tmp_path: 
     assert set(run.verdicts("sites")["action"]) == {"keep"}
     style = samehand.scan(demo.crawl, tmp_path / "style", signals="style", workers=1)
     assert "verdicts" not in style.methods
+
+
+def test_mail_is_judged_without_sites(tmp_path: Path) -> None:
+    """Replicas of mail are named, though no mail has a site."""
+    (tmp_path / "mail").mkdir()
+    for number in range(3):
+        body = " ".join(f"word{chr(97 + place)}{chr(97 + place % 7)}" for place in range(26)) + f" {number}"
+        (tmp_path / "mail" / f"{number}.eml").write_text(f"Subject: offer\nFrom: a@b.example\n\n{body}\n")
+    settings = samehand.Settings(profile="mail")
+    run = samehand.scan(tmp_path / "mail", tmp_path / "run", signals="replica", settings=settings, workers=1)
+    assert Counter(run.verdicts("pages")["kind"]) == {"real": 1, "replica": 2}
+    assert len(run.verdicts("sites")) == 0

@@ -11,13 +11,15 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.phrases.groups import branching, find_stars, join_groups
+from samehand.kernels.phrases.groups import PARTS, branching, find_stars, join_groups
 from samehand.methods.phrases.candidates import LEAST_PAGES, PHRASE, Candidates
 
 STAR_PHRASES, GROUP_PHRASES = 3, 5
 """Phrases, apart from each other, that a page shares with the centre of its star, and with its group."""
 LEAST_SPREAD = 4
 """Fifths of a page in which phrases of its group stand. Quotes and signatures stand in one place."""
+MANY_PAGES, SMALL_PHRASES = 10, 7
+"""A group of fewer pages has to show more: so many phrases in each page, and some in every fifth of it."""
 OWN_PHRASES = 0.5
 """Part of a page's phrases that belong to its group."""
 MOST_HOLDERS = 64
@@ -56,6 +58,8 @@ def find_groups(found: Candidates, least_share: float) -> TextGroups:
         if number >= GROWING:
             fits = (common >= GROUP_PHRASES) & (spread >= LEAST_SPREAD) & (covered >= OWN_PHRASES * shared)
             fits &= covered >= least_share * found.words
+            pages = np.bincount(labels[fits], minlength=labels.size)
+            fits &= (pages[labels] >= MANY_PAGES) | ((common >= SMALL_PHRASES) & (spread == PARTS))
         labels = _large_enough(np.where(fits, labels, -1).astype(np.int32), found.sites)
     labels = _first_members(labels)
     owners = _owners(found, labels)

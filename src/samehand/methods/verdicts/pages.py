@@ -25,7 +25,7 @@ from samehand.methods.verdicts.model import Weights
 from samehand.methods.verdicts.policy import Policy
 from samehand.methods.verdicts.rows import Labels, verdict_columns
 from samehand.methods.verdicts.scoring import Collector, score
-from samehand.methods.verdicts.sites import SiteFacts
+from samehand.methods.verdicts.sites import SiteFacts, with_none
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, VERDICT_PAGES
 
@@ -50,15 +50,15 @@ class PageJudge:
     def of(cls, facts: PageFacts, sites: SiteFacts, classes: list[str], weights: Weights) -> "PageJudge":
         """The judge of a run whose style clusters have these classes."""
         named = np.array(classes or [""], object)
-        return cls(facts, sites, named == LINK_FARM, named == MIRROR, weights)
+        return cls(facts, with_none(sites), named == LINK_FARM, named == MIRROR, weights)
 
     def shown(self, rows: slice) -> Shown:
         """What pages show. A parked or unfilled site is that on every page; inside other sites pages stand alone."""
         facts, home = self.facts, self.sites.shown
         site = facts.site[rows]
         alone = np.array(facts.kind_names, object)[facts.kind[rows]]
-        is_home = (self.sites.home_rows[site] == np.arange(rows.start, rows.stop)) & (site != NONE)
-        of_site = (site != NONE) & (is_home | np.isin(home.kind[site], [*BLOCKABLE, *PLACEHOLDERS]))
+        is_home = self.sites.home_rows[site] == np.arange(rows.start, rows.stop)
+        of_site = is_home | np.isin(home.kind[site], [*BLOCKABLE, *PLACEHOLDERS])
         by_itself = ~of_site & np.isin(alone, NOTHING)
         kind = np.where(of_site, home.kind[site], np.where(by_itself, alone, REAL))
         probability = np.where(of_site, home.probability[site], np.where(by_itself, OF_ITSELF, 0.0))
@@ -74,8 +74,7 @@ class PageJudge:
         found.add("SHARED_PHRASES", facts.has_phrases[rows])
         found.add("LINK_FARM", self._in(self.is_farm, rows))
         found.add("REPLICA", facts.is_replica(rows))
-        site = facts.site[rows]
-        share = np.where(site != NONE, self.sites.provider_share[site], 0.0)
+        share = self.sites.provider_share[facts.site[rows]]
         found.add("PROVIDER_PARKED", (share > UNWANTED) & np.isin(shown.kind, BLOCKABLE), share)
         return found
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import text_buffers
 from samehand.kernels.html.links import hash_hosts
-from samehand.methods.verdicts.evidence import LINK_FARM, UNSURE, Shown, add_shown
+from samehand.methods.verdicts.evidence import LINK_FARM, REAL, UNSURE, Shown, add_shown
 from samehand.methods.verdicts.facts import NONE, PageFacts
 from samehand.methods.verdicts.model import Weights
 from samehand.methods.verdicts.scoring import Collector, Evidence
@@ -49,6 +49,20 @@ def site_facts(folder: RunFolder, facts: PageFacts) -> SiteFacts:
         share[places] = _provider_shares(folder, table.column("provider"))
     shown = Shown(kind, probability, facts.purpose[home], facts.prose[home])
     return SiteFacts(names, shown, home, provider, share)
+
+
+def with_none(sites: SiteFacts) -> SiteFacts:
+    """The same facts with a last row for pages of no site, which the number NONE leads to."""
+    shown = sites.shown
+    padded = Shown(
+        np.append(shown.kind, REAL), np.append(shown.probability, 0.0), np.append(shown.purpose, 0), shown.prose
+    )
+    return dataclasses.replace(
+        sites,
+        shown=padded,
+        home_rows=np.append(sites.home_rows, NONE),
+        provider_share=np.append(sites.provider_share, 0.0),
+    )
 
 
 def _names(folder: RunFolder, rows: NDArray[np.int64]) -> pa.Array:
