@@ -35,6 +35,7 @@ evaluate: $(TEST_STAMP)
 	$(BIN)/python -m evaluation.replica --data $(DATA)
 	$(BIN)/python -m evaluation.sites --data $(DATA)
 	$(BIN)/python -m evaluation.language --data $(DATA)
+	$(BIN)/python -m evaluation.phrases --data $(DATA)
 
 # Speed, as ratios against peers measured in the same run. Long.
 bench: $(TEST_STAMP)

@@ -7,6 +7,7 @@ the cluster's own, 0.85 to 1: two of its pages are 0.57 to 1 similar.
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ def plant(path: Path, rows: int, *, seed: int = 1, settings: Settings | None = N
     folder = RunFolder(path)
     for number, first in enumerate(range(0, rows, PART_ROWS)):
         part = labels[first : first + PART_ROWS]
-        values = planted_values(draw, part, kept, settings.dimensions)
+        values = planted_values(draw, part, kept, settings.dimensions + settings.markup_dimensions)
         _write_part(folder, number, part, values, settings)
         unit = {"number": number, "start": 0, "end": 0, "exact": True, "source": _SOURCE}
         folder.done.set(part_name("style", number), {"unit": unit, "source": ""})
@@ -97,14 +98,11 @@ def _write_part(
 ) -> None:
     rows = len(labels)
     page_ids = pa.array((np.int64(number) << 32) + np.arange(rows))
-    fingerprints = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(4 * settings.dimensions), rows, [None, pa.py_buffer(np.ascontiguousarray(values))]
-    )
     zeros = np.zeros(rows, np.uint64)
-    filled = np.full(rows, settings.dimensions, np.int16)
-    table = pa.table(
-        [page_ids, np.full(rows, 5_000), zeros, zeros, filled, fingerprints], STYLE_FINGERPRINTS.schema(settings)
-    )
+    noise, markup = values[:, : settings.dimensions], values[:, settings.dimensions :]
+    half = np.full(rows, settings.markup_dimensions // 2, np.int16)
+    fingerprints = [*_fingerprints(noise), half, half, _fingerprints(markup)[1]]
+    table = pa.table([page_ids, np.full(rows, 5_000), zeros, zeros, *fingerprints], STYLE_FINGERPRINTS.schema(settings))
     hosts = [
         f"{label if label >= 0 else 'x'}-{number}-{row % 997}.example" for row, label in enumerate(labels.tolist())
     ]
@@ -121,6 +119,14 @@ def _write_part(
         target = folder.part_path(name, number)
         target.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(part, target, compression="zstd", row_group_size=2048, use_dictionary=False)
+
+
+def _fingerprints(values: NDArray[np.uint32]) -> list[Any]:
+    """Filled dimensions and fingerprints as columns."""
+    rows, dimensions = values.shape
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
+    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(4 * dimensions), rows, buffers)
+    return [np.full(rows, dimensions, np.int16), fixed]
 
 
 def _default(field: pa.Field, rows: int) -> pa.Array:

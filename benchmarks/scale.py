@@ -28,8 +28,9 @@ from samehand.grouping.probes import Buckets, plan_probes
 from samehand.grouping.sketches import Sketches, lanes_of, sketch_words
 from samehand.kernels import sketches as kernel
 from samehand.methods.style.answers import LIKE_LEAST
+from samehand.methods.style.channels import probe_plan
 from samehand.methods.style.clusters import group_rows, write_grouped
-from samehand.methods.style.sketches import check_rule, open_sketches, probe_plan, searched
+from samehand.methods.style.sketches import check_rule, open_sketches, searched
 from samehand.store.folder import RunFolder
 from samehand.store.tables import STYLE_FINGERPRINTS
 
@@ -166,10 +167,9 @@ def _giant_buckets(kept: float) -> None:
 def one_to_all(path: Path) -> None:
     """One page, and a hundred, against the largest run."""
     sketches = open_sketches(RunFolder(path), Settings())
-    words, filled = sketches.words[:100].copy(), sketches.filled[:100].copy()
 
     def seconds(count: int) -> float:
-        return median_time(lambda: sketches.nearest(words[:count], filled[:count], least=LIKE_LEAST, top=None))
+        return median_time(lambda: sketches.nearest(sketches.block(slice(0, count)), least=LIKE_LEAST, top=None))
 
     print(f"one page against {len(sketches):,}: {seconds(1):.3f} s (target 0.5); a hundred: {seconds(100):.2f} s\n")
 

@@ -6,15 +6,14 @@ import html
 import random
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
+from evaluation.language_corpora import novels
 from evaluation.phrases_generators import PACKAGES, Maker, dadadodo, grammar, polygen, slots, spinner, synonyms
 from evaluation.texts import HAM, mail_text, members, reuters, written_news
 
-PAGES_OF_A_GENERATOR = 20
 SITES_OF_A_GENERATOR = 10
 WORDS_OF_A_SPEECH = 400
 _PARAGRAPH, _SENTENCE = re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?])\s+")
@@ -44,17 +43,11 @@ def as_page(site: str, name: str, maker: str, text: str, *, is_planted: bool = F
     return WebPage(f"https://{site}/{name}", maker, is_planted, body)
 
 
-def _spread(name: str, label: str, sites: int = 200) -> str:
-    """A site for a text that tells nothing of where it stood: one of many, by a hash of its name."""
-    return f"{label}{int(hashlib.sha256(name.encode()).hexdigest(), 16) % sites}.example"
-
-
-def _genres(data: Path, folder: str, site_of: str) -> Iterator[WebPage]:
+def _genres(data: Path, folder: str, site_of: Callable[[str], str]) -> Iterator[WebPage]:
     for name, raw in members(data, "genres.tar.xz"):
         if f"/{folder}/" in name:
             stem = name.rpartition("/")[2].removesuffix(".txt")
-            site = f"blog{stem.split('-')[0]}.example" if site_of == "author" else _spread(stem, folder)
-            yield as_page(site, stem, folder, raw.decode("utf-8", "replace"))
+            yield as_page(site_of(stem), stem, folder, raw.decode("utf-8", "replace"))
 
 
 def _web(data: Path) -> Iterator[WebPage]:
@@ -66,7 +59,7 @@ def _web(data: Path) -> Iterator[WebPage]:
 
 def _newswire(data: Path) -> Iterator[WebPage]:
     for number, text in enumerate(reuters(data)):
-        yield as_page(_spread(str(number), "news"), str(number), "reuters", text.decode("utf-8", "replace"))
+        yield as_page("newswire.example", str(number), "reuters", text.decode("utf-8", "replace"))
 
 
 def _parliament(data: Path) -> Iterator[WebPage]:
@@ -75,7 +68,7 @@ def _parliament(data: Path) -> Iterator[WebPage]:
         words = raw.decode("utf-8", "replace").split()
         for place in range(0, len(words) - WORDS_OF_A_SPEECH, WORDS_OF_A_SPEECH):
             text = " ".join(words[place : place + WORDS_OF_A_SPEECH])
-            yield as_page(f"{session}.example", str(place), "europarl", text)
+            yield as_page("parliament.example", f"{session}-{place}", "europarl", text)
 
 
 def _mail(data: Path) -> Iterator[WebPage]:
@@ -95,14 +88,31 @@ def _documentation(data: Path) -> Iterator[WebPage]:
             yield WebPage(f"https://{package}.example/{file}", "debdoc", False, raw.decode("utf-8", "replace"))
 
 
+def _novels(data: Path) -> Iterator[WebPage]:
+    for number, novel in enumerate(novels(data)):
+        words = novel.text.decode("utf-8", "replace").split()
+        for place in range(0, len(words) - WORDS_OF_A_SPEECH, WORDS_OF_A_SPEECH):
+            text = " ".join(words[place : place + WORDS_OF_A_SPEECH])
+            yield as_page(f"novel{number}.example", str(place), "novels", text)
+
+
+def _home_pages(data: Path) -> Iterator[WebPage]:
+    for name, raw in members(data, "homepages2018.tar.xz"):
+        if name.endswith(".html"):
+            site = name.split("/")[2]
+            yield WebPage(f"https://{site}/", "homepages", False, raw.decode("utf-8", "replace"))
+
+
 _GENRES = {
-    "blogs": lambda data: _genres(data, "blogs", "author"),
-    "imdb": lambda data: _genres(data, "imdb", "spread"),
+    "blogs": lambda data: _genres(data, "blogs", lambda name: f"blog{name.split('-')[0]}.example"),
+    "imdb": lambda data: _genres(data, "imdb", lambda name: "films.example"),
     "webpages": _web,
     "reuters": _newswire,
     "europarl": _parliament,
     "mail": _mail,
     "debdoc": _documentation,
+    "novels": _novels,
+    "homepages": _home_pages,
 }
 
 
@@ -120,26 +130,25 @@ def generators(data: Path) -> dict[str, Maker]:
     found |= {f"slots.{name}": slots(name, sentences) for name in ("doorway", "jobs")}
     found |= {"synonyms.few": synonyms(news[7], 0.3), "synonyms.many": synonyms(news[8], 0.5)}
     found |= {"dadadodo.short": dadadodo(" ".join(news[20:23])), "dadadodo.long": dadadodo(" ".join(news[30:36]))}
-    names = ("bio", "manager", "reviews", "genius", "photoshop", "artex", "pythoniser", "debian/flame")
+    names = ("bio", "manager", "reviews", "genius", "photoshop", "artex", "pythoniser")
+    names += tuple(f"debian/{name}" for name in ("flame", "thanks", "sorry", "nm", "complaints", "dplquestion"))
     return found | {f"polygen.{name.rpartition('/')[2]}": polygen(name) for name in names}
 
 
-def planted(makers: dict[str, Maker], names: Iterable[str], seed: int) -> list[WebPage]:
+def planted(makers: dict[str, Maker], names: Iterable[str], seed: int, number_of_pages: int) -> list[WebPage]:
     """The pages of generators, those of each on several sites."""
     pages = []
     for name in names:
         draw = random.Random(f"{seed} {name}")
-        for number in range(PAGES_OF_A_GENERATOR):
+        for number in range(number_of_pages):
             site = f"{name.replace('.', '-')}-{number % SITES_OF_A_GENERATOR}.example"
             pages.append(as_page(site, f"p{number}", name, makers[name](draw), is_planted=True))
     return pages
 
 
-def shuffled(pages: Sequence[WebPage], seed: int) -> list[WebPage]:
-    """The pages in an order that says nothing of who made them."""
-    return random.Random(seed).sample(list(pages), len(pages))
-
-
-def site_of(page: WebPage) -> str:
-    """The host of a page."""
-    return urlsplit(page.url).hostname or ""
+def scattered(pages: Sequence[WebPage]) -> list[WebPage]:
+    """The same pages, each of the natural ones on a site of its own."""
+    return [
+        page if page.is_planted else page._replace(url=f"https://own{number}.example/")
+        for number, page in enumerate(pages)
+    ]

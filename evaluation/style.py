@@ -1,4 +1,4 @@
-"""Hidden style similarity on real pages: `make evaluate`, or python -m evaluation.style --data FOLDER.
+"""Style similarity on real pages: `make evaluate`, or python -m evaluation.style --data FOLDER.
 
 Pages of 41 Debian documentation packages, written by 12 generators whose signatures are stripped. A family should be
 one generator; a cluster should never mix two. Prints one report and exits with 1 when a floor is missed.
@@ -18,14 +18,18 @@ import samehand
 from evaluation.corpora import LabelledPage, PairScore, debian_pages, pair_score
 from samehand import Settings
 from samehand.grouping import edges as grouping
-from samehand.methods.style import noise as style
+from samehand.grouping.sketches import WIDE, lanes_of, sketch_words
+from samehand.kernels import noise, sketches
+from samehand.kernels.buckets import similarities_of_pairs
+from samehand.methods.style.channels import estimator_floor
 from samehand.methods.style.clusters import read_forest
+from samehand.methods.style.noise import fingerprint_buffers, noise_of, tables_of
 from samehand.store.tables import STYLE_MEMBERS
 
 FAMILY_PRECISION, FAMILY_F1, CLUSTER_PRECISION = 0.995, 0.88, 0.999
 WORST_KEY_F1 = 0.87
 CUTS = (0.05, 0.08, 0.10, 0.12, 0.14, 0.16, 0.18, 0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
-KEYS = ("one", "two", "three", "four", "five", "six")
+KEYS = ("one", "two", "three", "four", "five", "six", "seven")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +183,25 @@ def _similar_pairs(corpus: Corpus, draw: np.random.Generator) -> list[tuple[int,
 
 def _errors(corpus: Corpus, pairs: list[tuple[int, int]], dimensions: int, estimator: str) -> NDArray[np.float64]:
     settings = Settings(dimensions=dimensions, estimator=estimator)
-    prints = [style.fingerprint(page.content, settings) for page in corpus.pages]
-    parts = [style.part_set(page.content, settings) for page in corpus.pages]
-    errors = []
-    for left, right in pairs:
-        shared = np.intersect1d(parts[left], parts[right], assume_unique=True).size
-        exact = shared / max(1, parts[left].size + parts[right].size - shared)
-        errors.append(style.estimate(prints[left], prints[right], settings) - exact)
-    return np.array(errors)
+    prints = np.concatenate([_fingerprint(page.content, settings) for page in corpus.pages])
+    shingles = [_shingles(page.content, settings) for page in corpus.pages]
+    lanes = lanes_of(dimensions, bits=WIDE, floor=estimator_floor(settings))
+    rows = sketches.SketchRows(sketch_words(prints, WIDE), sketches.count_filled(prints), lanes)
+    left, right = np.array(pairs, np.int32).T.copy()
+    exact = []
+    for one, other in pairs:
+        shared = np.intersect1d(shingles[one], shingles[other], assume_unique=True).size
+        exact.append(shared / max(1, shingles[one].size + shingles[other].size - shared))
+    return np.asarray(similarities_of_pairs(rows, left, right) - np.array(exact))
+
+
+def _fingerprint(content: bytes, settings: Settings) -> NDArray[np.uint32]:
+    return fingerprint_buffers(np.frombuffer(content, np.uint8), np.array([0, len(content)]), settings)[0]
+
+
+def _shingles(content: bytes, settings: Settings) -> NDArray[np.uint64]:
+    tables, kept = tables_of(settings), np.frombuffer(noise_of(content, settings), np.uint8)
+    return np.unique(noise.hash_shingles(kept, tables.entering, tables.leaving, settings.shingle_bytes))
 
 
 if __name__ == "__main__":

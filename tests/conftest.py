@@ -34,7 +34,7 @@ def demo_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> sameh
 @pytest.fixture(scope="session")
 def style_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
     """The demo crawl, scanned for style alone, as `samehand scan` does. Nobody may change it."""
-    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("style") / "run", workers=1)
+    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("style") / "run", workers=1, signals="style")
 
 
 class Ended(NamedTuple):

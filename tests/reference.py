@@ -51,9 +51,9 @@ def parts(kept: bytes, width: int) -> list[bytes]:
     return [kept[i : i + width] for i in range(len(kept) - width + 1)]
 
 
-def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int) -> list[int]:
+def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int, masks: list[int] | None = None) -> list[int]:
     """Procedure 1 of the paper."""
-    masks = key_numbers(key, dimensions)[256:]
+    masks = masks or key_numbers(key, dimensions)[256:]
     values = [EMPTY] * dimensions
     for part in set(parts(kept, width)):
         h = part_hash(part, key, dimensions)
@@ -62,15 +62,32 @@ def fingerprint(kept: bytes, *, width: int, key: str, dimensions: int) -> list[i
     return values
 
 
+def shuffled(value: int, masks: list[int]) -> int:
+    """Bits that change places, two at a time: those a mask names with those `distance` above them."""
+    for distance, mask in zip((32, 16, 8, 4, 2, 1, 2, 4, 8, 16, 32), masks, strict=True):
+        bits = [value >> place & 1 for place in range(64)]
+        for place in range(64):
+            if mask >> place & 1:
+                bits[place], bits[place + distance] = bits[place + distance], bits[place]
+        value = sum(bit << place for place, bit in enumerate(bits))
+    return value
+
+
 def similarity(left: Sequence[int], right: Sequence[int], floor: int = 1, bits: int = 8) -> float:
-    """Of narrow values, the matches that chance explains are taken off."""
-    values = 255 if bits == 8 else 1 << 32
+    """Matching dimensions ÷ dimensions filled in either."""
+    matching, filled = matches(left, right, bits)
+    return matching / max(filled, floor)
+
+
+def matches(left: Sequence[int], right: Sequence[int], bits: int = 8) -> tuple[float, int]:
+    """Matching dimensions, and those filled in either. Of narrow values, the matches that chance explains are off."""
+    values = (1 << bits) - (bits < 32)
     both = [(a, b) for a, b in zip(left, right, strict=True) if EMPTY not in (a, b)]
     filled = sum(a != EMPTY or b != EMPTY for a, b in zip(left, right, strict=True))
-    matches = sum(a % values == b % values for a, b in both)
-    if bits == 8:
-        matches = max(0.0, (matches - len(both) / 255) / (1 - 1 / 255))
-    return matches / max(filled, floor)
+    found: float = sum(a % values == b % values for a, b in both)
+    if bits < 32:
+        found = max(0.0, (found - len(both) / values) / (1 - 1 / values))
+    return found, filled
 
 
 def checked_edges(

@@ -139,7 +139,7 @@ def test_inputs_are_paths_texts_or_lists(crawl: Path, tmp_path: Path) -> None:
         for number, given in enumerate([crawl, str(crawl), [crawl], (str(crawl),), iter([crawl])])
     ]
     assert {len(run.pages()) for run in runs} == {6}
-    assert [run.methods for run in runs] == [["replica"]] * 5
+    assert [run.methods for run in runs] == [["replica", "verdicts"]] * 5
 
 
 def test_a_page_is_named_in_many_ways(own_run: samehand.Run) -> None:
@@ -160,12 +160,12 @@ def test_members_of_all_clusters(demo_run: samehand.Run) -> None:
 
 
 def test_methods_are_computed_when_asked_for(crawl: Path, tmp_path: Path) -> None:
-    run = samehand.scan(crawl, tmp_path / "run", workers=1)
+    run = samehand.scan(crawl, tmp_path / "run", workers=1, signals="style")
     assert run.methods == ["style"]
     with pytest.raises(samehand.RunError, match=r"no answers of the method replica.*compute\('replica'\)"):
         run.counts("replica")
     assert len(run.replicas()) == 1
-    assert run.methods == ["style", "replica", "classes"]
+    assert run.methods == ["style", "replica", "classes", "verdicts"]
     run.compute(["language", "replica"], workers=1, fake_threshold=0.9, replica_cosine=0.9)
     assert (run.settings.fake_threshold, run.settings.replica_cosine) == (0.9, 0.9)
 
@@ -278,8 +278,11 @@ def test_wrong_names_get_the_nearest_right_one(own_run: samehand.Run, crawl: Pat
         (lambda: own_run.counts("languages"), "did you mean language?"),
         (lambda: own_run.content(own_run.pages()["url"][0] + "x"), "did you mean"),
         (lambda: own_run.clusters()[99], "There is no row 99"),
-        (lambda: samehand.scan(crawl, tmp_path / "x", engine="spark"), "SparkEngine"),
-        (lambda: samehand.scan(crawl, tmp_path / "x", engine=samehand.LocalEngine(), workers=2), "both given"),
+        (lambda: samehand.scan(crawl, tmp_path / "x", engine="spark", signals="style"), "SparkEngine"),
+        (
+            lambda: samehand.scan(crawl, tmp_path / "x", engine=samehand.LocalEngine(), workers=2, signals="style"),
+            "both given",
+        ),
         (lambda: own_run.members(99), "There is no cluster 99"),
     ):
         with pytest.raises(samehand.UsageError) as raised:

@@ -30,14 +30,14 @@ def run(demo_run: samehand.Run) -> Path:
 
 
 def test_scan_prints_the_table_and_what_it_did(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:
-    ended = samehand_command("scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
+    ended = samehand_command("scan", "--signals", "style", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
     assert ended.code == 0
     headings = ended.out.splitlines()[0].split()
     assert headings == ["cluster", "pages", "hosts", "sites", "mean", "score", "centre"]
     assert "630 pages; 637 records skipped: 635 requests, 1 metadata record, 1 warcinfo record" in ended.err
     assert "Complete: every input was read.\n" in ended.err
     assert f"samehand show {tmp_path / 'run'} 1" in ended.err
-    again = samehand_command("-q", "scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
+    again = samehand_command("-q", "scan", "--signals", "style", demo.crawl, "-o", tmp_path / "run", "--workers", "1")
     assert (again.out, again.err) == (ended.out, "")
 
 
@@ -157,7 +157,7 @@ def test_damaged_input_ends_with_3_and_nothing_readable_with_4(
 ) -> None:
     cut = tmp_path / "cut.warc.gz"
     cut.write_bytes(demo.crawl.read_bytes()[:-3000])
-    ended = samehand_command("scan", cut, "-o", tmp_path / "run", "--workers", "1")
+    ended = samehand_command("scan", "--signals", "style", cut, "-o", tmp_path / "run", "--workers", "1")
     assert (ended.code, "Incomplete: 1 damaged record was left out: samehand status" in ended.err) == (3, True)
     (tmp_path / "nothing.warc").write_bytes(b"")
     ended = samehand_command("scan", tmp_path / "nothing.warc", "-o", tmp_path / "none")
@@ -193,7 +193,7 @@ def test_no_escape_code_reaches_the_terminal(tmp_path: Path, samehand_command: C
     lines = [json.dumps({"url": f"{HOSTILE_URL}{n}", "html": html + f"<i>{n}</i>"}) for n in range(4)]
     (tmp_path / "pages.jsonl").write_text("\n".join(lines))
     run = tmp_path / "run"
-    outputs = [samehand_command("scan", tmp_path / "pages.jsonl", "-o", run, "--workers", "1")]
+    outputs = [samehand_command("scan", "--signals", "style", tmp_path / "pages.jsonl", "-o", run, "--workers", "1")]
     cluster = samehand.open_run(run).clusters().table.to_pylist()[0]
     (tmp_path / "seeds").write_bytes(cluster["centre_url"].encode())
     outputs += [
@@ -306,7 +306,16 @@ def test_every_command_and_every_setting_has_help(samehand_command: Command) -> 
 def test_key_file(demo: DemoFiles, tmp_path: Path, samehand_command: Command) -> None:
     (tmp_path / "key").write_text("hush\n")
     ended = samehand_command(
-        "scan", demo.crawl, "-o", tmp_path / "run", "--workers", "1", "--key-file", tmp_path / "key"
+        "scan",
+        "--signals",
+        "style",
+        demo.crawl,
+        "-o",
+        tmp_path / "run",
+        "--workers",
+        "1",
+        "--key-file",
+        tmp_path / "key",
     )
     assert ended.code == 0
     assert samehand.open_run(tmp_path / "run").settings.key == "hush"

@@ -110,7 +110,7 @@ def test_the_bank_that_was_copied_is_in_the_cluster_and_not_in_the_list(
     hosts = ["www.chase.com", "login.weebly.com", "weebly.com", *(f"chase-login-{n}.com" for n in range(30))]
     rows = [{"url": f"http://{host}/", "html": page.replace("{}", f"word{n}")} for n, host in enumerate(hosts)]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1)
+    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1, signals="style")
     assert {"chase.com", "chase-login-7.com"} <= set(run.members(1)["site"])
     ended = samehand_command("export", run.path, "--format", "domains", "--cluster", 1)
     assert set(ended.out.split()) == {"login.weebly.com", *hosts[3:]}
@@ -139,7 +139,7 @@ def test_spread_refuses_tiny_evidence(tmp_path: Path, samehand_command: Command)
     tiny = "<html><body><h1>x</h1><p>a, b. c!</p></body></html>"
     rows = [{"url": f"http://s{n}.example/", "html": tiny} for n in range(30)]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1)
+    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1, signals="style")
     assert len(run.clusters()) == 1
     (tmp_path / "seeds").write_text("s3.example\n")
     ended = samehand_command("spread", run.path, "--seeds", tmp_path / "seeds", "--format", "jsonl")
@@ -328,7 +328,7 @@ def test_evidence_escapes_every_text(tmp_path: Path, samehand_command: Command) 
     page = f"<html><body>{evil}<p class=a>{{}}</p></body></html>"
     rows = [{"url": f"http://s{n}.example/<script>{n}", "html": page.format(n)} for n in range(4)]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1)
+    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1, signals="style")
     assert samehand_command("export", run.path, "--format", "evidence", "--cluster", 1, "-o", tmp_path / "e").code == 0
     report = (tmp_path / "e" / "report.html").read_text()
     tags = Tags()
@@ -345,7 +345,7 @@ def test_evidence_without_the_input(tmp_path: Path, samehand_command: Command) -
     page = "<html><body>" + "<p class='a' id=\"b\">{}</p>, (x); " * 40
     rows = [{"url": f"http://s{n}.example/", "html": page.replace("{}", str(n))} for n in range(3)]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1)
+    run = samehand.scan(tmp_path / "pages.jsonl", tmp_path / "run", workers=1, signals="style")
     (tmp_path / "pages.jsonl").unlink()
     ended = samehand_command("export", run.path, "--format", "evidence", "--cluster", 1, "-o", tmp_path / "e")
     assert ended.code == 0

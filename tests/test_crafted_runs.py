@@ -6,6 +6,7 @@ their own, since a kernel that is handed something wrong would end it.
 """
 
 import io
+import itertools
 import json
 import os
 import random
@@ -41,6 +42,7 @@ COMMANDS: dict[str, list[str]] = {
     "signed anew": ["-q", "replicas", "run", "-K", "3", "--workers", "1"],
     "fake": ["fake", "run", "--format", "csv"],
     "hosts": ["fake", "run", "--hosts"],
+    "phrases": ["phrases", "run", "--format", "csv"],
     "sites": ["sites", "run", "--format", "csv"],
     "judged anew": ["-q", "sites", "run", "--min-sites", "9", "--format", "csv"],
     "label": ["label", "run"],
@@ -205,7 +207,13 @@ case("run.json: an input with more", EVERY, edited("run.json", "inputs", 0, "mor
 case("run.json: an input with a NUL", EVERY, edited("run.json", "inputs", 0, "path", to="/tmp/\0x"))
 case("run.json: no pages counted", EVERY, edited("run.json", "stages", "read", "pages", missing=True))
 case("run.json: pages that are none", EVERY, edited("run.json", "stages", "read", "pages", to="36"))
-for method, count in {"style": "checks", "replica": "statuses", "language": "pages", "sites": "sites"}.items():
+for method, count in {
+    "style": "checks",
+    "replica": "statuses",
+    "language": "pages",
+    "phrases": "kinds",
+    "sites": "sites",
+}.items():
     case(f"run.json: {count} of {method} is text", EVERY, edited("run.json", "stages", method, count, to="x"))
     case(f"run.json: no {count} of {method}", {"status"}, edited("run.json", "stages", method, count, missing=True))
 case("run.json: missing", EVERY, lambda run: (run / "run.json").unlink())
@@ -248,6 +256,7 @@ OF_METHOD = {
     "style": {"clusters", "show", "like", "cut", "spread"},
     "replica": {"replicas", "group", "signed anew"},
     "language": {"fake", "hosts"},
+    "phrases": {"phrases"},
     "sites": {"sites", "label", "judged anew"},
 }
 for method, commands in OF_METHOD.items():
@@ -352,9 +361,11 @@ case(f"{FINGERPRINTS}: read by like", {"like"}, table(FINGERPRINTS, lambda rows:
 damaged(FINGERPRINTS, AGAIN, style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "fingerprint", style_undone)
 columns_are_wrong(FINGERPRINTS, AGAIN, "filled", style_undone)
-for width in (4, 508, 516, 1024):
-    wide = column("fingerprint", lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
-    case(f"{FINGERPRINTS}: {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
+columns_are_wrong(FINGERPRINTS, AGAIN, "markup_fingerprint", style_undone)
+columns_are_wrong(FINGERPRINTS, AGAIN, "skeleton_filled", style_undone)
+for name, width in itertools.product(("fingerprint", "markup_fingerprint"), (4, 508, 516, 1020, 1028)):
+    wide = column(name, lambda values, width=width: [bytes(width)] * len(values), pa.binary(width))
+    case(f"{FINGERPRINTS}: {name} {width} bytes wide", AGAIN, style_undone(table(FINGERPRINTS, wide)))
 case(f"{FINGERPRINTS}: fewer rows", AGAIN, style_undone(table(FINGERPRINTS, lambda rows: rows.slice(0, 3))))
 case(f"{FINGERPRINTS}: page_id 7", AGAIN, style_undone(table(FINGERPRINTS, column("page_id", first_is(7)))))
 
@@ -396,6 +407,10 @@ for name, make in {
     "words: a shape of text": declared("'x'"),
     "words: a shape that is none": declared("((((((((((1, 16)"),
     "words: a NaN of a shape": declared("(1e99, 16)"),
+    "values_words: three rows": array("values_words", lambda rows: rows[:3]),
+    "values_words: one column": array("values_words", lambda rows: np.ascontiguousarray(rows[:, :1])),
+    "skeleton_filled: two rows": array("skeleton_filled", lambda rows: np.stack([rows, rows])),
+    "skeleton_filled: wide": array("skeleton_filled", lambda rows: rows.astype(np.int32)),
     "filled: two rows": array("filled", lambda rows: np.stack([rows, rows])),
     "filled: wide": array("filled", lambda rows: rows.astype(np.int32)),
     "filled: short": array("filled", lambda rows: rows[:-1]),
@@ -420,6 +435,10 @@ def archived(run: Path) -> None:
 
 
 case("style/sketches/words.npy: an archive", NOTHING, archived)
+
+# Text groups. tests/test_phrases.py has a run with some.
+
+damaged("phrases/groups.parquet", {"phrases"})
 
 # Near replicas.
 

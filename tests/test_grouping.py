@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand.grouping.cuts import SUPPORT_SAMPLE, split_chains, supported
+from samehand.grouping.cuts import SUPPORT_SAMPLE, split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
 from samehand.grouping.medoids import find_medoids
@@ -292,3 +292,19 @@ def test_a_bucket_of_200_000_pages_takes_linear_work() -> None:
         checks[size] = counts.checks
     assert checks[200_000] <= 2.1 * checks[100_000]
     assert checks[200_000] <= 4 * 200_000
+
+
+def test_a_bridge_does_not_join_two_groups() -> None:
+    """Pages that hold both templates: the better of their two links stays, and links among alike groups stay."""
+    draw = np.random.Generator(np.random.PCG64(3))
+    left, right = draw.integers(0, 1 << 30, (2, DIMENSIONS), dtype=np.uint32)
+    both = np.concatenate([left[: DIMENSIONS // 2], right[DIMENSIONS // 2 :]])
+    rows = np.stack([*[left] * 3, *[right] * 3, both, both])
+    rows[[1, 4, 7], [0, 1, 2]] = [7, 8, 9]
+    things, labels = sketches(rows), np.array([0, 0, 0, 3, 3, 3, 6, 6], np.int32)
+    links = Edges.of(np.array([0, 3], np.int32), np.array([6, 6], np.int32), np.array([0.5, 0.4], np.float32))
+    forest = spanning_forest([links], len(rows))
+    assert without_bridges(things, forest, labels, least=0.02).pairs.tolist() == [[0, 6]]
+    alike = np.array([0, 0, 2, 3, 3, 3, 6, 6], np.int32)  # two groups of one template around the bridge
+    links = Edges.of(np.array([0, 2], np.int32), np.array([6, 6], np.int32), np.array([0.5, 0.4], np.float32))
+    assert len(without_bridges(things, spanning_forest([links], len(rows)), alike, least=0.02)) == 2

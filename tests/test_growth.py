@@ -73,7 +73,7 @@ def test_adding_in_three_steps_equals_one_scan(steps: list[Path], tmp_path: Path
 def test_adding_reads_only_what_is_new_and_goes_on_after_a_kill(
     steps: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = samehand.scan(str(steps[0]), tmp_path / "run", workers=1)
+    run = samehand.scan(str(steps[0]), tmp_path / "run", workers=1, signals="style")
     looked: list[int] = []
 
     def reading(unit, settings):  # type: ignore[no-untyped-def]
@@ -90,13 +90,15 @@ def test_adding_reads_only_what_is_new_and_goes_on_after_a_kill(
     again = samehand.add(run.folder.path, [str(step) for step in steps[1:]], workers=1)
     assert set(again.folder.done.parts("pages")) == {0, 1, 2}
     assert again.manifest["growth"]["grew"] > 0  # compared with what was there before the first try
-    assert answers(again) == answers(samehand.scan([str(step) for step in steps], tmp_path / "whole", workers=1))
+    assert answers(again) == answers(
+        samehand.scan([str(step) for step in steps], tmp_path / "whole", workers=1, signals="style")
+    )
 
 
 def test_what_cannot_be_added_is_said(steps: list[Path], tmp_path: Path) -> None:
     copy = tmp_path / "a.jsonl.gz"
     copy.write_bytes(steps[0].read_bytes())
-    run = samehand.scan(str(copy), tmp_path / "run", workers=1)
+    run = samehand.scan(str(copy), tmp_path / "run", workers=1, signals="style")
     copy.write_bytes(steps[1].read_bytes())
     with pytest.raises(RunMismatchError, match="changed since"):
         samehand.add(run.folder.path, str(copy), workers=1)
@@ -106,7 +108,7 @@ def test_what_cannot_be_added_is_said(steps: list[Path], tmp_path: Path) -> None
 
 def test_command_tells_what_grew(steps: list[Path], tmp_path: Path, samehand_command: Callable[..., Any]) -> None:
     run = tmp_path / "run"
-    assert samehand_command("-q", "scan", steps[0], "-o", run, "--workers", "1").code == 0
+    assert samehand_command("-q", "scan", "--signals", "style", steps[0], "-o", run, "--workers", "1").code == 0
     added = samehand_command("add", run, steps[1], "--workers", "1", "--top", "3")
     assert added.code == 0
     assert added.out.split("\n")[0].split() == ["cluster", "kind", "before", "pages"]

@@ -55,7 +55,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
     folder = tmp_path_factory.mktemp("hostile")
     pairs = [record for body in HOSTILE_BODIES.values() for record in (body, (GOOD, {}))]
     write_warc(folder / "hostile.warc.gz", *pairs)
-    return samehand.scan(str(folder / "hostile.warc.gz"), folder / "run", workers=1)
+    return samehand.scan(str(folder / "hostile.warc.gz"), folder / "run", workers=1, signals="style")
 
 
 def test_every_hostile_record_is_a_page_or_a_reject(hostile: samehand.Run) -> None:
@@ -110,7 +110,7 @@ def test_damage_anywhere_in_the_file_loses_only_what_it_hits(tmp_path: Path) -> 
         path = tmp_path / f"damaged-{attempt}.warc.gz"
         path.write_bytes(data)
         try:
-            run = samehand.scan(str(path), tmp_path / f"run-{attempt}", workers=1)
+            run = samehand.scan(str(path), tmp_path / f"run-{attempt}", workers=1, signals="style")
         except samehand.InputError:
             assert kind == 3  # torn off within the first record: nothing is left
             continue
@@ -134,7 +134,7 @@ def test_folder_with_loops_links_and_odd_names(tmp_path: Path) -> None:
     (tmp_path / "crawl" / "stray.html").write_bytes(GOOD)
     with open(bytes(site) + b"/\xff\x1b[2J.html", "wb") as odd:
         odd.write(GOOD)
-    run = samehand.scan(str(tmp_path / "crawl"), tmp_path / "run", workers=1)
+    run = samehand.scan(str(tmp_path / "crawl"), tmp_path / "run", workers=1, signals="style")
     read = run.manifest["stages"]["read"]
     assert (read["pages"], sum(read["rejected"].values()), read["skipped"]) == (5, 2, {"symlink": 2})
     for url in run.pages(["url"]).table.column("url").to_pylist():
@@ -147,7 +147,7 @@ def test_several_inputs_of_all_kinds_and_one_that_is_nothing(tmp_path: Path) -> 
     (tmp_path / "empty.warc").write_bytes(b"")
     (tmp_path / "random.bin").write_bytes(random.Random(1).randbytes(5000))
     names = ["a.warc.gz", "b.jsonl", "empty.warc", "random.bin"]
-    run = samehand.scan([str(tmp_path / name) for name in names], tmp_path / "run", workers=2)
+    run = samehand.scan([str(tmp_path / name) for name in names], tmp_path / "run", workers=2, signals="style")
     read = run.manifest["stages"]["read"]
     assert read["pages"] == 2
     assert read["damaged"] == 3

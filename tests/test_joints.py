@@ -61,7 +61,7 @@ def large(tmp_path: Path) -> tuple[Path, samehand.Run]:
     pages = {f"http://s{n}.example/": page(n % 3, f"s{n}.example", n, words=300, rows=25) for n in range(70)}
     file = write_warc(tmp_path / "large.warc", pages)
     assert file.stat().st_size > 2_300_000
-    return file, samehand.scan(file, tmp_path / "run", workers=1)
+    return file, samehand.scan(file, tmp_path / "run", workers=1, signals="style")
 
 
 def change_the_middle(file: Path) -> bytes:
@@ -111,7 +111,7 @@ def test_an_input_that_is_another_is_named(tmp_path: Path, method: str, change: 
     """Another file with as many pages, or none: nothing is computed, and the file is named."""
     file = write_warc(tmp_path / "a.warc", small_crawl())
     other = write_warc(tmp_path / "b.warc", small_crawl(seed=2))
-    run = samehand.scan([file, other], tmp_path / "run", workers=1)
+    run = samehand.scan([file, other], tmp_path / "run", workers=1, signals="style")
     before = tables(run.path, "pages", "style")
     other.unlink()
     if change == "replaced":
@@ -133,11 +133,11 @@ def test_kept_pages_serve_every_method_without_the_inputs(
 ) -> None:
     (tmp_path / "in").mkdir()
     file = shutil.copy(crawl, tmp_path / "in" / "crawl.warc")
-    kept = samehand.scan(file, tmp_path / "run", settings=Settings(keep_pages=True), workers=1)
+    kept = samehand.scan(file, tmp_path / "run", settings=Settings(keep_pages=True), workers=1, signals="style")
     shutil.rmtree(tmp_path / "in")
     for method in LATER:
         kept.compute(method, workers=1)
-    rooms = ("style", "replica", "classes", "language", "phrases", "sites")
+    rooms = ("style", "replica", "classes", "language", "phrases", "sites", "verdicts")
     assert tables(kept.path, *rooms) == tables(run.path, *rooms)
     urls = run.pages()["url"]
     assert [kept.content(url) for url in urls] == [run.content(url) for url in urls]
@@ -159,7 +159,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[samehand.Run, dic
     pages, types = awkward_pages()
     folder = tmp_path_factory.mktemp("awkward")
     file = write_warc(folder / "awkward.warc", {**pages, **small_crawl()}, types)
-    run = samehand.scan(file, folder / "run", workers=1)
+    run = samehand.scan(file, folder / "run", workers=1, signals="style")
     assert set(pages) <= set(run.pages()["url"])
     assert len(pages["http://my-own-name.co.example/large"]) > run.settings.host_mask_max_page_bytes
     return run, pages
@@ -357,7 +357,7 @@ def test_a_run_folder_inside_its_input_is_refused(tmp_path: Path) -> None:
     (tmp_path / "crawl" / "site.test").mkdir(parents=True)
     (tmp_path / "crawl" / "site.test" / "index.html").write_text("<html><p>(a), [b]; {c}</p>")
     with pytest.raises(UsageError, match="lies inside the input"):
-        samehand.scan(tmp_path / "crawl", tmp_path / "crawl" / "run")
+        samehand.scan(tmp_path / "crawl", tmp_path / "crawl" / "run", signals="style")
     assert not (tmp_path / "crawl" / "run").exists()
 
 
@@ -467,7 +467,7 @@ def test_a_half_made_run_says_how_to_go_on(
     (tmp_path / "seeds").write_text("shop10.example\n")
     if how in ("nothing read", "half read"):
         unit = 0 if how == "nothing read" else 1
-        stopped_at(unit, monkeypatch, lambda: samehand.scan([crawl, more], run, workers=1))
+        stopped_at(unit, monkeypatch, lambda: samehand.scan([crawl, more], run, workers=1, signals="style"))
     else:
         samehand.scan(crawl, run, workers=1, signals="all")
     if how == "half added":
@@ -497,7 +497,7 @@ def test_a_half_made_run_says_how_to_go_on(
     if how == "half added":
         samehand.add(run, more, workers=1)
     else:
-        samehand.scan(crawl if how == "records removed" else [crawl, more], run, workers=1)
+        samehand.scan(crawl if how == "records removed" else [crawl, more], run, workers=1, signals="style")
     assert samehand_command("clusters", run).code == 0
 
 
@@ -525,13 +525,13 @@ def test_methods_run_on_the_engine_that_is_asked_for(run: samehand.Run, tmp_path
 
 def test_inputs_are_paths_strings_or_lists_of_them(crawl: Path, tmp_path: Path) -> None:
     for number, inputs in enumerate((crawl, str(crawl), [crawl], (str(crawl),), [crawl, str(crawl)])):
-        assert len(samehand.scan(inputs, tmp_path / str(number), workers=1).pages()) == 36
+        assert len(samehand.scan(inputs, tmp_path / str(number), workers=1, signals="style").pages()) == 36
 
 
 @pytest.mark.parametrize("inputs", [None, 5, b"crawl.warc", [b"crawl.warc"], [None], [], {"a": 1}.values(), object()])
 def test_inputs_of_other_types_are_refused(inputs: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give a path"):
-        samehand.scan(inputs, tmp_path / "run")
+        samehand.scan(inputs, tmp_path / "run", signals="style")
     with pytest.raises(UsageError, match="give a path"):
         samehand.add(tmp_path, inputs)
     assert not (tmp_path / "run").exists()
@@ -558,11 +558,11 @@ def test_a_misspelt_signal_leaves_no_folder(crawl: Path, tmp_path: Path, signals
 def test_other_misuse_gets_one_of_our_errors(run: samehand.Run, crawl: Path, tmp_path: Path) -> None:
     pages: Any = run.pages()["url"]
     misuses: list[Callable[[], Any]] = [
-        lambda: samehand.scan(crawl, None),
-        lambda: samehand.scan(crawl, 7),
-        lambda: samehand.scan(crawl, tmp_path / "run", settings={"probes": 5}),
-        lambda: samehand.scan(crawl, tmp_path / "run", workers=0),
-        lambda: samehand.scan(tmp_path / "missing.warc", tmp_path / "run"),
+        lambda: samehand.scan(crawl, None, signals="style"),
+        lambda: samehand.scan(crawl, 7, signals="style"),
+        lambda: samehand.scan(crawl, tmp_path / "run", settings={"probes": 5}, signals="style"),
+        lambda: samehand.scan(crawl, tmp_path / "run", workers=0, signals="style"),
+        lambda: samehand.scan(tmp_path / "missing.warc", tmp_path / "run", signals="style"),
         lambda: samehand.open_run(None),
         lambda: samehand.open_run(tmp_path),
         lambda: run.content(None),

@@ -9,7 +9,7 @@ import reference
 from samehand.base.settings import Settings
 from samehand.kernels import noise
 from samehand.methods.style import noise as style
-from style_pages import fingerprint
+from style_pages import estimate, fingerprint
 
 MARKUP = st.lists(
     st.sampled_from(
@@ -35,7 +35,7 @@ def test_noise_equals_reference(page: bytes, fold: bool) -> None:
 @given(PAGES, st.booleans())
 def test_positions_lead_back_to_the_source(page: bytes, fold: bool) -> None:
     chosen = settings(fold_spaces=fold)
-    positions = noise.noise_positions(np.frombuffer(page, np.uint8), style.tables_of(chosen).kept, fold)
+    positions = noise.noise_positions(np.frombuffer(page, np.uint8), style.kept_bytes(fold), fold)
     back = bytes(page[p] for p in positions)
     assert reference.noise(back, fold=fold) == style.noise_of(page, chosen)
     assert len(back) == len(style.noise_of(page, chosen))
@@ -47,6 +47,27 @@ def test_fingerprint_equals_procedure_1(page: bytes, width: int, fold: bool, key
     chosen = settings(shingle_bytes=width, fold_spaces=fold, key=key)
     expected = reference.fingerprint(reference.noise(page, fold=fold), width=width, key=key, dimensions=16)
     assert fingerprint(page, chosen).tolist() == expected
+
+
+@given(PAGES)
+def test_shuffled_bits_are_the_permutations_of_the_paper(page: bytes) -> None:
+    chosen = settings(shuffle_bits=True)
+    kept = reference.noise(page, fold=True)
+    xor, swaps = reference.key_numbers(chosen.key, 16)[256:], style.shuffle_tables(chosen.key, 16).tolist()
+    expected = [reference.EMPTY] * 16
+    for part in reference.parts(kept, 16):
+        hashed = reference.part_hash(part, chosen.key, 16)
+        place = hashed % 16
+        expected[place] = min(expected[place], reference.shuffled(hashed ^ xor[place], swaps[place]) >> 32)
+    assert fingerprint(page, chosen).tolist() == expected
+
+
+@given(st.integers(0, (1 << 64) - 1))
+def test_a_shuffle_keeps_every_bit(value: int) -> None:
+    masks = style.shuffle_tables("samehand", 16)[3].tolist()
+    ones = [reference.shuffled(1 << place, masks) for place in range(64)]
+    assert sorted(ones) == [1 << place for place in range(64)]
+    assert reference.shuffled(value, masks) == sum(ones[place] for place in range(64) if value >> place & 1)
 
 
 @given(PAGES, st.sampled_from([2, 16, 63]))
@@ -79,8 +100,8 @@ def test_digests_are_equal_just_when_the_noise_is(left: bytes, right: bytes) -> 
 def test_another_key_gives_another_fingerprint() -> None:
     page = b"<div class='a'> <p> {x} </p> </div> " * 20
     ours, theirs = (fingerprint(page, settings(key=key)) for key in ("one", "two"))
-    assert style.estimate(ours, ours, settings()) == 1.0
-    assert style.estimate(ours, theirs, settings()) == 0.0
+    assert estimate(ours, ours, settings()) == 1.0
+    assert estimate(ours, theirs, settings()) == 0.0
 
 
 def _best_runs(left: list[int], right: list[int]) -> list[tuple[int, int, int]]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from samehand.grouping.sketches import NARROW, WIDE, lanes_of, sketch_words
+from samehand.grouping.sketches import NARROW, NARROWEST, WIDE, lanes_of, sketch_words
 from samehand.kernels import buckets, sketches
 from samehand.kernels.sketches import SketchRows
 
@@ -22,7 +22,7 @@ def tables(draw: st.DrawFn) -> np.ndarray:
     return np.array(rows, np.uint32)
 
 
-@given(tables(), st.sampled_from([NARROW, WIDE]), st.sampled_from([1, 4, 16]))
+@given(tables(), st.sampled_from([NARROWEST, NARROW, WIDE]), st.sampled_from([1, 4, 16]))
 def test_similarities_equal_reference(values: np.ndarray, bits: int, floor: int) -> None:
     lanes = lanes_of(values.shape[1], bits=bits, floor=floor)
     table = SketchRows(sketch_words(values, bits), sketches.count_filled(values), lanes)

@@ -4,59 +4,22 @@ import json
 import random
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
 import samehand
+from generated_pages import MIXED, SPUN, WORDS, own_words, rows_of, spun, written
 from samehand.base.settings import Settings
 from samehand.cli.main import cli
 from samehand.methods.phrases import shared
 from samehand.methods.phrases.skeleton import make_skeleton
-
-SPUN = """{The old|A small} kitchen needs {a sharp knife|some clean bowls} before the {guests arrive|winter comes}.
-You should keep the {salt|butter|pepper} in a dry {jar|place} because it {saves time|spoils quickly}. When the oven
-is {hot enough|really warm}, put in the {bread|pie|cake} and wait for {half an hour|forty minutes}. {Never open|Do not
-touch} the {door|lid} before that time, or all of your {work|dough} will {fall together|be lost} in a moment."""
-WORDS = [
-    f"{begin}{end}" for begin in ("ba", "ko", "lu", "mi", "ne") for end in ("rat", "sol", "ten", "vik", "dor", "gan")
-]
-FILLED = """We are glad to welcome you in {0} today. {1} Our office in {0} opens at nine in the morning. {1} Please call
-the number of {0} that stands below this text. {1} All our guests in {0} receive a small present. {1} We look forward to
-your visit in {0} next week."""
-
-
-def spun(template: str, draw: random.Random) -> str:
-    return re.sub(r"\{(.*?)\}", lambda braces: draw.choice(braces[1].split("|")), " ".join(template.split()))
-
-
-def own_words(draw: random.Random, count: int) -> str:
-    """Sentences that nobody else writes."""
-    words = [f"{draw.choice(WORDS)}{draw.choice(WORDS)}" for _ in range(count)]
-    return " ".join(f"the {word} of" if at % 3 else f"{word}." for at, word in enumerate(words))
-
-
-def filled(draw: random.Random) -> str:
-    return re.sub(r"\{(\d)\}", lambda slot: draw.choice(WORDS) if slot[1] == "0" else own_words(draw, 8), FILLED)
-
-
-def rows_of(count: int, make: str, seed: int = 1, sites: int = 5) -> list[dict[str, str]]:
-    """Pages of one kind on several sites, as rows of JSONL."""
-    rows = []
-    for number in range(count):
-        draw = random.Random(f"{seed} {make} {number}")
-        text = {"spun": spun(SPUN, draw), "filled": filled(draw), "own": own_words(draw, 90)}[make]
-        url = f"https://{make}{number % sites}.example/{number}"
-        rows.append({"url": url, "html": f"<p>{text}</p>", "id": f"{make}-{number}"})
-    return rows
-
-
-def written(path: Path, rows: list[dict[str, str]]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+from samehand.store.folder import RunFolder
+from samehand.store.table import Table
 
 
 def scanned(tmp_path: Path, rows: list[dict[str, str]], name: str = "run", **settings: object) -> samehand.Run:
@@ -75,9 +38,6 @@ def groups_of(run: samehand.Run) -> list[set[str]]:
 
 def names(make: str, count: int) -> set[str]:
     return {f"{make}-{number}" for number in range(count)}
-
-
-MIXED = [*rows_of(16, "spun"), *rows_of(12, "filled"), *rows_of(30, "own")]
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +77,9 @@ def test_skeletons_show_the_rules(run: samehand.Run) -> None:
 
 def test_a_skeleton_of_nothing() -> None:
     for texts in ([""], ["one"], ["", "a b c d e f", ""], ["x " * 500] * 3):
-        made = make_skeleton(texts, 300)
+        made = make_skeleton(texts)
         assert made.pages == len(texts)
-    assert made.text.split() == ["x"] * 300
+    assert made.text.split() == ["x"] * 500
 
 
 def test_pages_of_one_site_are_no_group(tmp_path: Path) -> None:
@@ -189,8 +149,6 @@ def test_other_settings(run: samehand.Run, tmp_path: Path) -> None:
     copy = samehand.open_run(shutil.copytree(run.path, tmp_path / "copy"))
     copy.compute("phrases", min_phrase_share=0.5, workers=1)
     assert groups_of(copy) == [names("spun", 16)]
-    cut = scanned(tmp_path, MIXED, max_phrase_words=100)
-    assert cut.counts("phrases")["pages_cut"] == 42
     with pytest.raises(samehand.SettingsError):
         Settings(min_phrase_share=0.0)
 
@@ -254,8 +212,74 @@ def test_a_changed_input_is_refused(tmp_path: Path) -> None:
         run.skeleton(1)
 
 
+def changed(path: Path, make: Callable[[pa.Table], pa.Table]) -> None:
+    pq.write_table(make(pq.read_table(path)), path)
+
+
+def with_first(name: str, value: int) -> Callable[[pa.Table], pa.Table]:
+    """The same table with another value in the first row of a column."""
+
+    def make(rows: pa.Table) -> pa.Table:
+        place, field = rows.schema.get_field_index(name), rows.schema.field(name)
+        return rows.set_column(place, field, pa.array([value, *rows.column(name).to_pylist()[1:]], field.type))
+
+    return make
+
+
+ANSWERS = {
+    "no members": ("members", lambda rows: rows.slice(0, 0)),
+    "a page that is none": ("members", with_first("page_id", 1 << 62)),
+    "a group that is no page": ("members", with_first("text_group_id", -1)),
+    "a group of a page that is none": ("groups", with_first("text_group_id", 999)),
+    "a typical page that is none": ("groups", with_first("typical_page_id", -1)),
+    "numbers that do not count": ("groups", with_first("text_group_number", 2)),
+    "a column too few": ("groups", lambda rows: rows.drop_columns(["phrases"])),
+}
+WIDE = pa.large_list(pa.field("item", pa.uint64(), nullable=False))
+WORDS_ROWS = {
+    "wide words": lambda rows: rows.set_column(1, "word_hashes", rows.column(1).cast(WIDE)),
+    "fewer rows": lambda rows: rows.slice(1),
+    "rows in another order": lambda rows: rows.take(list(range(len(rows)))[::-1]),
+    "no words": lambda rows: rows.drop_columns(["word_hashes"]),
+    "lists that are null": lambda rows: rows.set_column(1, "word_hashes", pa.nulls(len(rows), rows.schema.types[1])),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_crafted_answers_are_refused(name: str, run: samehand.Run, tmp_path: Path) -> None:
+    copy = samehand.open_run(shutil.copytree(run.path, tmp_path / "copy"))
+    table, make = ANSWERS[name]
+    changed(copy.path / "phrases" / f"{table}.parquet", make)
+    with pytest.raises(samehand.RunError):
+        (copy.phrases(), copy.skeleton(1))
+
+
+@pytest.mark.parametrize("name", WORDS_ROWS)
+def test_crafted_words_are_refused(name: str, run: samehand.Run, tmp_path: Path) -> None:
+    copy = samehand.open_run(shutil.copytree(run.path, tmp_path / "copy"))
+    changed(copy.path / "phrases" / "words" / "part-000000.parquet", WORDS_ROWS[name])
+    with pytest.raises(samehand.RunError):
+        copy.compute("phrases", min_phrase_share=0.2, workers=1)
+
+
+def test_a_killed_grouping_ends_the_same(run: samehand.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped before the last table is written, the same scan again ends with the same bytes."""
+    rows = random.Random(3).sample(MIXED, len(MIXED))
+    write = RunFolder.write
+
+    def killed(self: RunFolder, table: Table, found: pa.Table) -> None:
+        if table.name == "phrases/members":
+            raise KeyboardInterrupt
+        write(self, table, found)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            scanned(tmp_path, rows)
+    assert stored(scanned(tmp_path, rows)) == stored(run)
+
+
 def test_words_are_stored_in_few_bytes(run: samehand.Run) -> None:
     parts = list((run.path / "phrases" / "words").glob("*.parquet"))
-    words = sum(len(row) for path in parts for row in pa.parquet.read_table(path).column("word_hashes").to_pylist())
+    words = sum(len(row) for path in parts for row in pq.read_table(path).column("word_hashes").to_pylist())
     assert sum(path.stat().st_size for path in parts) < 4 * words
-    assert np.isfinite(words)

@@ -29,7 +29,9 @@ SPLIT = Settings(split_bytes=120_000)
 
 @pytest.fixture(scope="module")
 def split_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
-    return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("split") / "run", settings=SPLIT, workers=1)
+    return samehand.scan(
+        str(demo.crawl), tmp_path_factory.mktemp("split") / "run", settings=SPLIT, workers=1, signals="style"
+    )
 
 
 def test_demo_clusters_agree_with_the_truth(demo: DemoFiles, demo_run: samehand.Run) -> None:
@@ -89,7 +91,7 @@ def test_workers_do_not_change_a_byte(demo: DemoFiles, tmp_path: Path) -> None:
     )
     assert tables(one) == tables(two)
     assert len(list((two / "pages").iterdir())) > 8
-    rooms = {"pages", "rejects", "style", "replica", "classes", "language", "phrases", "sites"}
+    rooms = {"pages", "rejects", "style", "replica", "classes", "language", "phrases", "sites", "verdicts"}
     assert {name.split("/")[0] for name in tables(one)} == rooms
 
 
@@ -103,7 +105,18 @@ def test_splitting_does_not_change_the_pages(style_run: samehand.Run, split_run:
 
 
 def scan_process(demo: DemoFiles, out: Path, workers: int = 2) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "samehand.cli.start", "-q", "scan", str(demo.crawl), "-o", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "samehand.cli.start",
+        "-q",
+        "scan",
+        "--signals",
+        "style",
+        str(demo.crawl),
+        "-o",
+        str(out),
+    ]
     command += ["--split-bytes", "120000", "--workers", str(workers)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
@@ -128,7 +141,7 @@ def test_killed_at_any_moment_and_run_again_gives_the_same_bytes(
         process.send_signal(signal.SIGKILL)
         process.wait()
         unfinished += not (out / "done" / "style.json").exists()
-        samehand.scan(str(demo.crawl), out, settings=SPLIT, workers=1)
+        samehand.scan(str(demo.crawl), out, settings=SPLIT, workers=1, signals="style")
         assert tables(out) == tables(split_run.folder.path)
         assert not list(out.rglob("*.writing"))
     assert unfinished >= 5, "too few kills came in time: the test shows little"
@@ -139,14 +152,24 @@ def test_interrupt_leaves_a_run_that_goes_on(demo: DemoFiles, split_run: samehan
     wait_for_parts(process, tmp_path / "run", 2)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) in (130, 0)
-    samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1)
+    samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1, signals="style")
     assert tables(tmp_path / "run") == tables(split_run.folder.path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_during_the_start_is_one_sentence(number: signal.Signals, demo: DemoFiles, tmp_path: Path) -> None:
     """The signals are set up before the slow imports: from then on, no moment prints a traceback."""
-    command = [sys.executable, "-m", "samehand.cli.start", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
+    command = [
+        sys.executable,
+        "-m",
+        "samehand.cli.start",
+        "scan",
+        "--signals",
+        "style",
+        str(demo.crawl),
+        "-o",
+        str(tmp_path / "run"),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         caught = 0
         while not caught >> (signal.SIGTERM - 1) & 1 and process.poll() is None:
@@ -160,11 +183,13 @@ def test_an_interrupt_during_the_start_is_one_sentence(number: signal.Signals, d
 def test_what_is_done_is_not_done_again(demo: DemoFiles, tmp_path: Path) -> None:
     """The same scan again does nothing. Another threshold groups anew, and reads nothing."""
     first, again, other = CountingEngine(), CountingEngine(), CountingEngine()
-    samehand.scan(demo.crawl, tmp_path / "run", engine=first)
+    samehand.scan(demo.crawl, tmp_path / "run", engine=first, signals="style")
     assert first.work == {"read": 1, "style": 1}
-    assert samehand.scan(demo.crawl, tmp_path / "run", engine=again).manifest["state"] == "done"
+    assert samehand.scan(demo.crawl, tmp_path / "run", engine=again, signals="style").manifest["state"] == "done"
     assert again.work == {}
-    run = samehand.scan(demo.crawl, tmp_path / "run", settings=Settings(cluster_threshold=0.9), engine=other)
+    run = samehand.scan(
+        demo.crawl, tmp_path / "run", settings=Settings(cluster_threshold=0.9), engine=other, signals="style"
+    )
     assert other.work == {"style": 1}
     assert run.settings.cluster_threshold == 0.9
     assert list(run.clusters()) == list(run.clusters(cut=0.9))
@@ -175,19 +200,19 @@ def test_other_inputs_or_settings_are_refused_and_force_starts_anew(
 ) -> None:
     out = copy_of(style_run, tmp_path / "run").folder.path
     with pytest.raises(RunMismatchError, match="--force"):
-        samehand.scan(str(demo.crawl), out, settings=Settings(shingle_bytes=32), workers=1)
+        samehand.scan(str(demo.crawl), out, settings=Settings(shingle_bytes=32), workers=1, signals="style")
     (tmp_path / "a.html").write_bytes(b"<html><p>a page</p></html>")
     with pytest.raises(RunMismatchError, match="other inputs"):
-        samehand.scan(str(tmp_path / "a.html"), out, workers=1)
+        samehand.scan(str(tmp_path / "a.html"), out, workers=1, signals="style")
     (out / "mine.txt").write_text("keep")
-    run = samehand.scan(str(tmp_path / "a.html"), out, workers=1, force=True)
+    run = samehand.scan(str(tmp_path / "a.html"), out, workers=1, force=True, signals="style")
     assert len(run.pages()) == 1
     assert (out / "mine.txt").read_text() == "keep"
 
 
 def test_two_writers_do_not_meet(demo: DemoFiles, tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run").locked(), pytest.raises(RunBusyError, match="Another process"):
-        samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+        samehand.scan(str(demo.crawl), tmp_path / "run", workers=1, signals="style")
 
 
 def test_a_full_disk_loses_nothing(
@@ -203,11 +228,11 @@ def test_a_full_disk_loses_nothing(
 
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(RunWriteError, match="disk is full"):
-        samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1)
+        samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1, signals="style")
     monkeypatch.undo()
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run" / "done").iterdir()}
     assert kept
-    samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1)
+    samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=1, signals="style")
     now = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run" / "done").iterdir()}
     assert {name: now[name] for name in kept} == kept
     assert tables(tmp_path / "run") == tables(split_run.folder.path)
@@ -216,7 +241,17 @@ def test_a_full_disk_loses_nothing(
 def test_a_write_that_really_fails_is_one_clear_sentence(demo: DemoFiles, tmp_path: Path) -> None:
     """The operating system refuses files above a few kilobytes, in the workers too."""
     shell = f'ulimit -f 16; exec "$@" 2> "{tmp_path}/err"'
-    command = [sys.executable, "-m", "samehand.cli.start", "scan", str(demo.crawl), "-o", str(tmp_path / "run")]
+    command = [
+        sys.executable,
+        "-m",
+        "samehand.cli.start",
+        "scan",
+        "--signals",
+        "style",
+        str(demo.crawl),
+        "-o",
+        str(tmp_path / "run"),
+    ]
     done = subprocess.run(
         ["bash", "-c", shell, "bash", *command, "--workers", "2", "--split-bytes", "120000"], check=False
     )
@@ -230,7 +265,7 @@ def test_a_write_that_really_fails_is_one_clear_sentence(demo: DemoFiles, tmp_pa
 def test_an_unusable_folder_is_one_clear_sentence(demo: DemoFiles, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunWriteError, match="Cannot write"):
-        samehand.scan(str(demo.crawl), tmp_path / "file" / "run", workers=1)
+        samehand.scan(str(demo.crawl), tmp_path / "file" / "run", workers=1, signals="style")
 
 
 WORKER_THAT_DIES = """
@@ -255,7 +290,7 @@ def test_one_bad_worker_loses_no_other_work(
     condition = "True" if always else f"not os.path.exists({note!r})"
     code = WORKER_THAT_DIES.format(number=3, condition=condition, note=note)
     monkeypatch.setattr(local, "WORKER", (sys.executable, "-c", code))
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2)
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2, signals="style")
     if not always:
         assert tables(run.folder.path) == tables(split_run.folder.path)
         return
@@ -265,7 +300,7 @@ def test_one_bad_worker_loses_no_other_work(
     assert run.manifest["stages"]["read"]["damaged"] == 1
     assert 0 < len(run.pages()) < len(split_run.pages())
     monkeypatch.undo()
-    samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2)
+    samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2, signals="style")
     assert tables(run.folder.path) == tables(split_run.folder.path)
 
 
@@ -277,11 +312,15 @@ def test_a_parquet_file_that_ends_the_process_costs_only_itself(
     (tmp_path / "b.jsonl").write_text('{"url": "http://b.example/", "html": "<p>(x) [y] {z}</p>"}\n')
     code = WORKER_THAT_DIES.format(number=0, condition="os.abort()", note="")
     monkeypatch.setattr(local, "WORKER", (sys.executable, "-c", code))
-    run = samehand.scan([str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1)
+    run = samehand.scan(
+        [str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1, signals="style"
+    )
     assert run.pages(["url"])["url"] == ["http://b.example/"]
     assert "signal 6" in run.manifest["failures"][0]["reason"]
     monkeypatch.undo()
-    run = samehand.scan([str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1)
+    run = samehand.scan(
+        [str(tmp_path / name) for name in ("a.parquet", "b.jsonl")], tmp_path / "run", workers=1, signals="style"
+    )
     assert run.pages(["url"])["url"] == ["http://a.example/", "http://b.example/"]
 
 
@@ -290,26 +329,28 @@ def test_a_worker_that_cannot_start_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(local, "WORKER", (sys.executable, "-c", "raise SystemExit('out of \\x1b memory')"))
     with pytest.raises(samehand.SamehandError, match=r"could not start .exit code 1: out of .* memory"):
-        samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2)
+        samehand.scan(str(demo.crawl), tmp_path / "run", settings=SPLIT, workers=2, signals="style")
 
 
 def test_nothing_readable_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty.warc.gz").write_bytes(b"")
     with pytest.raises(InputError, match="empty_file"):
-        samehand.scan(str(tmp_path / "empty.warc.gz"), tmp_path / "run", workers=1)
+        samehand.scan(str(tmp_path / "empty.warc.gz"), tmp_path / "run", workers=1, signals="style")
 
 
 def test_pages_can_be_kept(demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path) -> None:
     copy = tmp_path / "crawl.warc.gz"
     copy.write_bytes(demo.crawl.read_bytes())
-    run = samehand.scan(str(copy), tmp_path / "run", settings=Settings(keep_pages=True), workers=1)
+    run = samehand.scan(str(copy), tmp_path / "run", settings=Settings(keep_pages=True), workers=1, signals="style")
     copy.unlink()
     for page_id in run.pages(["page_id"])["page_id"][:40:7]:
         assert run.content(page_id) == demo_run.content(page_id)
 
 
 def test_a_secret_key_stays_out_of_the_manifest(demo: DemoFiles, demo_run: samehand.Run, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", settings=Settings(key="hush hush"), workers=1)
+    run = samehand.scan(
+        str(demo.crawl), tmp_path / "run", settings=Settings(key="hush hush"), workers=1, signals="style"
+    )
     assert "hush" not in (run.folder.path / "run.json").read_text()
     assert run.settings.key == "hush hush"
     assert (run.folder.path / "key").stat().st_mode & 0o077 == 0

@@ -141,7 +141,18 @@ def test_a_limit_of_markup_is_counted(tmp_path: Path, samehand_command: Command)
     for host in ("a", "b"):
         (tmp_path / "crawl" / host).mkdir(parents=True)
         (tmp_path / "crawl" / host / "1.html").write_text("<html><p>" + " ".join(WORDS) + "<b>x</b>" * 200)
-    samehand_command("scan", tmp_path / "crawl", "-o", tmp_path / "run", "--max-tokens", "100", "--workers", "1")
+    samehand_command(
+        "scan",
+        "--signals",
+        "style",
+        tmp_path / "crawl",
+        "-o",
+        tmp_path / "run",
+        "--max-tokens",
+        "100",
+        "--workers",
+        "1",
+    )
     ended = samehand_command("replicas", tmp_path / "run", "--workers", "1")
     assert "2 pages hit a limit of the markup pass" in ended.err
     assert samehand.open_run(tmp_path / "run").replicas().table.num_rows == 1

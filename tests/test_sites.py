@@ -81,7 +81,7 @@ def test_every_site_has_evidence_and_a_probability(demo: DemoFiles, found: Judge
 
 
 def test_a_run_without_the_signal_gets_it(demo: DemoFiles, run: samehand.Run, found: Judged, tmp_path: Path) -> None:
-    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    samehand.scan(str(demo.crawl), tmp_path / "run", workers=1, signals="style")
     judge_run(tmp_path / "run", nameservers=[demo.nameservers])
     assert tables(tmp_path / "run", "sites") == tables(run.path, "sites")
 
@@ -98,7 +98,7 @@ def test_nothing_is_judged_twice_and_name_servers_are_remembered(
 
 
 def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1, signals="style")
     first = judge_run(run.path, nameservers=[demo.nameservers])
     strict = judge_run(run.path, settings={"max_mean_distance": 0.001})
     assert strict.counts["clusters"] > first.counts["clusters"]
@@ -108,7 +108,7 @@ def test_other_settings_and_lost_tables_are_judged_anew(demo: DemoFiles, tmp_pat
 
 
 def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1, signals="style")
     found = judge_run(run.path)
     kinds = kinds_of(demo, "domain")
     said = {row["site"]: row["kind"] for row in found.verdicts.sites.to_pylist()}
@@ -118,7 +118,7 @@ def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_pa
 
 
 def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_path: Path) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1)
+    run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1, signals="style")
     with demo.nameservers.open(newline="") as handle:
         pairs = [(row["domain"], row["ns"]) for row in csv.DictReader(handle)]
     plan: dict[str, list[str]] = defaultdict(list)
@@ -151,7 +151,7 @@ def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_
 
 def test_what_failed_is_asked_again_only_with_retry(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "http://a.com/", "html": "<html><p>words</p>"}) + "\n")
-    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals="style")
     with dns_server({"a.com": "refused"}) as server:
         settings = {"dns_resolvers": server.address, "dns_rate": 10_000.0, "dns_timeout": 10.0, "dns_tries": 1}
         judge_run(run.path, settings=settings, resolve=True)
@@ -183,7 +183,7 @@ def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(
     rows = [{"url": url, "html": page.format(url.split("/")[2])} for url in urls]
     (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "ns.csv").write_text("domain,ns\ngithub.io,ns1.park.net\npark3.github.io,ns.other.net\n")
-    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals="style")
     found = judge_run(run.path, nameservers=[tmp_path / "ns.csv"])
     sites = found.verdicts.sites.to_pylist()
     assert [row["site"] for row in sites] == [f"park{n}.github.io" for n in range(6)]
@@ -194,7 +194,7 @@ def test_sites_below_a_private_suffix_are_judged_apart_and_use_its_name_servers(
 
 def test_pages_without_a_host_are_no_sites(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "", "html": "<html><p>x</p>"}) + "\n")
-    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1)
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals="style")
     found = judge_run(run.path)
     assert found.verdicts.sites.num_rows == 0
     assert sum(found.counts["sites"].values()) == 0

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 import reference
 from samehand import Settings, compare
 from samehand.methods.style import noise as style
+from samehand.methods.style.fingerprints import Stored, style_batch
 from samehand.store.tables import STYLE_FINGERPRINTS
-from style_pages import fingerprint, pages_batch
+from style_pages import estimate, fingerprint, pages_batch
 
 TEMPLATE = b"<div class='row' id=\"%d\"><a href='/item?id=%d&x=%d'>%s</a> (%d) - <b>%s</b>;</div>\n"
 
@@ -77,8 +78,8 @@ def test_identical_small_pages_look_identical_unless_the_paper_is_asked() -> Non
     small = b"<html><frameset rows='100%,*'><frame src='http://x/?a=b'></frameset></html>"
     default, paper = Settings(), Settings.preset("paper")
     ours, papers = fingerprint(small, default), fingerprint(small, paper)
-    assert style.estimate(ours, ours, default) == 1.0
-    assert style.estimate(papers, papers, paper) < 0.3
+    assert estimate(ours, ours, default) == 1.0
+    assert estimate(papers, papers, paper) < 0.3
 
 
 def test_white_space_is_no_disguise() -> None:
@@ -90,7 +91,7 @@ def test_white_space_is_no_disguise() -> None:
 def test_style_batch_is_a_row_for_each_page() -> None:
     contents = (page(1), b"", b"words only", other(1), b"<p>")
     settings = Settings()
-    batch = style.style_batch(pages_batch(*contents), settings)
+    batch = style_batch(pages_batch(*contents), settings)
     assert batch.schema == STYLE_FINGERPRINTS.schema(settings)
     for row, content in zip(batch.to_pylist(), contents, strict=True):
         values = fingerprint(content, settings)
@@ -101,8 +102,8 @@ def test_style_batch_is_a_row_for_each_page() -> None:
 
 def test_a_slice_of_a_batch_gives_the_rows_of_the_slice() -> None:
     whole = pages_batch(page(1), other(2), page(3))
-    sliced = style.style_batch(whole.slice(1, 2), Settings())
-    assert sliced.to_pylist() == style.style_batch(whole, Settings()).to_pylist()[1:]
+    sliced = style_batch(whole.slice(1, 2), Settings())
+    assert sliced.to_pylist() == style_batch(whole, Settings()).to_pylist()[1:]
 
 
 def parked(domain: str, words: int) -> bytes:
@@ -123,7 +124,7 @@ def test_the_name_of_its_own_host_is_content(limit: int) -> None:
             "content": pa.array([parked(domain, 6) for domain in domains], pa.large_binary()),
         }
     )
-    rows = style.style_batch(batch, Settings(host_mask_max_page_bytes=limit)).to_pylist()
+    rows = style_batch(batch, Settings(host_mask_max_page_bytes=limit)).to_pylist()
     assert (len({row["noise_digest"] for row in rows}) == 1) == (limit > 0)
     assert (len({row["fingerprint"] for row in rows}) == 1) == (limit > 0)
 
@@ -134,7 +135,7 @@ def test_what_small_pages_must_have_in_common() -> None:
         b"<frame src='http://a/?d=%s' scrolling='auto'></frameset></html>"
     )
     lander = b"<script>location='/lander'</script>"
-    rows = style.style_batch(
+    rows = style_batch(
         pages_batch(
             frame % (b"a", b"a"),
             frame % (b"b", b"b"),
@@ -151,6 +152,6 @@ def test_what_small_pages_must_have_in_common() -> None:
     assert keys[0] != keys[6]  # the same noise with other tags is not
     assert keys[2] == keys[3] != keys[4]  # next to no noise: every byte must be equal
     assert keys[5] == 0  # no noise at all: equal to nothing
-    stored = style.Stored.of(pa.RecordBatch.from_pylist(rows, STYLE_FINGERPRINTS.schema(Settings())), Settings())
+    stored = Stored.of(pa.RecordBatch.from_pylist(rows, STYLE_FINGERPRINTS.schema(Settings())), Settings())
     assert not stored.comparable.any()
     assert stored.identity.tolist() == keys

@@ -20,7 +20,7 @@ def scan(
     inputs: Paths,
     out: Path,
     *,
-    signals: "str | Iterable[str]" = "style",
+    signals: "str | Iterable[str]" = "all",
     settings: Settings | None = None,
     workers: int | None = None,
     engine: "Engine | None" = None,
@@ -53,9 +53,9 @@ def scan(
         RunWriteError: The run folder cannot be written.
 
     Example:
-        >>> run = samehand.scan(crawl, out, signals="all")
+        >>> run = samehand.scan(crawl, out)
         >>> run.methods
-        ['style', 'replica', 'classes', 'language', 'phrases', 'sites']
+        ['style', 'replica', 'classes', 'language', 'phrases', 'sites', 'verdicts']
     """
     from samehand.engine.pipeline import run_scan
 

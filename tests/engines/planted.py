@@ -12,6 +12,7 @@ from samehand.kernels.noise import EMPTY
 from samehand.kernels.sketches import count_filled
 from samehand.kernels.text.wordsets import digest_sets
 from samehand.methods.replica.signatures import FEW_WORDS, SIGNED
+from samehand.methods.style.fingerprints import halves
 from samehand.sources import Source, Unit
 from samehand.store.done import part_name
 from samehand.store.folder import MADE_WITH, RunFolder
@@ -64,7 +65,21 @@ def fingerprint_rows(values: NDArray[np.uint32]) -> pa.Table:
         "filled": filled,
         "fingerprint": pa.array([row.tobytes() for row in values], pa.binary(4 * SETTINGS.dimensions)),
     }
+    markup = markup_of(values)
+    columns["values_filled"], columns["skeleton_filled"] = map(count_filled, halves(markup))
+    columns["markup_fingerprint"] = pa.array([row.tobytes() for row in markup], pa.binary(4 * markup.shape[1]))
     return pa.table(columns)
+
+
+def markup_of(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Fingerprints of markup: like the noise, unlike it on some pages, and next to nothing on others."""
+    rng = np.random.default_rng(len(values))
+    turned = np.where(values == EMPTY, EMPTY, values ^ np.uint32(1))
+    markup = np.tile(turned, (1, SETTINGS.markup_dimensions // SETTINGS.dimensions)).astype(np.uint32)
+    kind = rng.random(len(values))
+    markup[kind < 0.1] = rng.integers(0, 1 << 32, (int(np.sum(kind < 0.1)), markup.shape[1]), dtype=np.uint32)
+    markup[kind > 0.9, 40:] = EMPTY
+    return markup
 
 
 def signature_rows(seed: int, count: int) -> pa.Table:

@@ -14,6 +14,7 @@ import pytest
 import samehand
 from engines.conftest import executors_of, kill_one_executor
 from engines.planted import SETTINGS, planted, write_run
+from generated_pages import MIXED, written
 from samehand.answers.sites import judge
 from samehand.base.errors import SamehandError, UsageError
 from samehand.base.settings import Settings
@@ -90,7 +91,7 @@ def test_all_methods(engine: Engine, demo: DemoFiles, expected: Path, tmp_path: 
     stated = {table.path for table in TABLES if not table.in_parts and table.method in methods()}
     written = {name for name, table in tables.items() if table.num_rows}
     none = {"style/before.parquet", "style/growth.parquet", "sites/labels.parquet"}
-    none |= {"phrases/members.parquet", "phrases/groups.parquet"}  # the demo has none: test_phrases_on_spark
+    none |= {"phrases/members.parquet", "phrases/groups.parquet"}  # the demo has none: test_text_groups
     assert stated - written == none
     for name in methods():
         assert counted(expected)[name]
@@ -102,6 +103,16 @@ def test_all_methods(engine: Engine, demo: DemoFiles, expected: Path, tmp_path: 
     page = run.members(1).table.column("page_id")[0].as_py()
     assert run.like(page).pages.table.equals(other.like(page).pages.table)
     assert run.clusters(cut=0.4).table.equals(other.clusters(cut=0.4).table)
+
+
+def test_text_groups(engine: Engine, tmp_path: Path) -> None:
+    """The demo has none: a spinner and a template, on every engine."""
+    source = written(tmp_path / "pages.jsonl", MIXED)
+    split = Settings(split_bytes=20_000)
+    one = samehand.scan(source, tmp_path / "one", settings=split, engine=LocalEngine(1), signals="phrases")
+    assert len(one.phrases()) == 2
+    samehand.scan(source, tmp_path / "run", settings=split, engine=engine, signals="phrases")
+    assert_same_run(tmp_path / "run", one.path)
 
 
 @pytest.fixture

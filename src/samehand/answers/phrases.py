@@ -65,4 +65,4 @@ class TextGroups(OpenedRun):
 
         members = self.phrase_members(number_of(number, "The number of a text group"))
         rows = self.folder.page_ids.rows(members.table.slice(0, MOST_PAGES).column("page_id").to_numpy())
-        return make_skeleton([self._pages.prose(row) for row in rows.tolist()], self.settings.max_phrase_words)
+        return make_skeleton([self._pages.prose(row) for row in rows.tolist()])

@@ -12,9 +12,11 @@ from samehand.answers.exports import RunExports
 from samehand.answers.pages import PageName, page_of
 from samehand.answers.phrases import TextGroups
 from samehand.answers.result import Result
+from samehand.answers.run_verdicts import RunVerdicts
 from samehand.base.errors import RunError, UsageError
 from samehand.base.page import Page
 from samehand.store.folder import DAMAGED
+from samehand.store.table import Table
 from samehand.store.tables import (
     CLASSES,
     PROVIDERS,
@@ -26,6 +28,7 @@ from samehand.store.tables import (
     STYLE_CLUSTERS,
     STYLE_GROWTH,
     STYLE_MEMBERS,
+    VERDICT_CLUSTERS,
 )
 
 if TYPE_CHECKING:
@@ -38,9 +41,10 @@ if TYPE_CHECKING:
 _TEXT_COLUMNS = ("cluster_number", "fake_probability", "verdict", "judged_words", "url", "reasons")
 _SITE_COLUMNS = ("site", "provider", "sites", "kind", "verdict", "probability", "reason")
 """What people look at first."""
+_ACTION_COLUMNS = ("action", "kind", "probability")
 
 
-class Run(RunExports, TextGroups):
+class Run(RunExports, RunVerdicts, TextGroups):
     """A run folder, opened: `samehand.open_run` and `samehand.scan` return it.
 
     A page is named by its URL, its `page_id`, the `doc_id` of the input, or a row of an answer that has one of these.
@@ -62,7 +66,7 @@ class Run(RunExports, TextGroups):
 
         Returns:
             One row per cluster. The stored clusters have their `class` (mirror, copy, link farm, template) if the run
-            has near replicas too.
+            has near replicas too, and `action`, `kind` and `probability` if it has verdicts.
 
         Example:
             >>> run.clusters()["cluster_number"][:3]
@@ -72,15 +76,20 @@ class Run(RunExports, TextGroups):
         if cut is not None or families:
             return Result(self._style.clusters(cut=fraction_of(cut, "cut"), families=families))
         clusters = self.folder.read(STYLE_CLUSTERS)
-        if "classes" not in self.methods:
-            return Result(clusters)
-        classes = self.folder.read(CLASSES)
-        rows = pc.index_in(clusters.column("style_cluster_id"), classes.column("style_cluster_id").combine_chunks())
-        if rows.null_count:
-            raise RunError(f"{self.path / CLASSES.path} lacks clusters of the run. {DAMAGED}")
-        for name in classes.column_names[1:]:
-            clusters = clusters.append_column(name, classes.column(name).take(rows))
+        for method, table, columns in (("classes", CLASSES, None), ("verdicts", VERDICT_CLUSTERS, _ACTION_COLUMNS)):
+            if method in self.methods:
+                clusters = self._joined(clusters, table, columns)
         return Result(clusters)
+
+    def _joined(self, clusters: pa.Table, table: Table, columns: Sequence[str] | None) -> pa.Table:
+        """Clusters with columns of another table of clusters."""
+        more = self.folder.read(table)
+        rows = pc.index_in(clusters.column("style_cluster_id"), more.column("style_cluster_id").combine_chunks())
+        if rows.null_count:
+            raise RunError(f"{self.path / table.path} lacks clusters of the run. {DAMAGED}")
+        for name in columns or more.column_names[1:]:
+            clusters = clusters.append_column(name, more.column(name).take(rows))
+        return clusters
 
     def members(self, number: int | None = None, *, cut: float | None = None, families: bool = False) -> Result:
         """The pages of a cluster by similarity to its medoid (the paper's table 2).

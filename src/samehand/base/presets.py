@@ -7,6 +7,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     # Section 4.2 of the paper: n = 32, m = 128, k = 1, t = 35, p = 20; empty dimensions never match (section 3.3).
     "paper": {
         "shingle_bytes": 32,
+        "markup_dimensions": 0,
+        "shuffle_bits": True,
         "fold_spaces": False,
         "estimator": "paper",
         "host_mask_max_page_bytes": 0,
@@ -15,6 +17,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "cluster_threshold": 35 / 128,
         "min_centre_ratio": 0.0,
         "probes": 20,
+        "exhaustive_bucket_size": 1 << 31,
         "sketch_bits": 32,
         # I-Match: every randomised lexicon keeps two thirds of the words (its section 6.8), agreement decides (4).
         "lexicon_sample_min": 2 / 3,

@@ -18,6 +18,7 @@ GROUPS = {
     "sites": "Sites",
     "providers": "Providers",
     "labels": "Labels",
+    "verdicts": "Verdicts",
 }
 """The groups of settings and their titles, in the order of --help-all and docs/settings.md."""
 

@@ -99,8 +99,18 @@ class Settings:
     dimensions: int = setting(
         128, "style", "Dimensions of a fingerprint (the paper's m). A power of two.", low=16, high=4096
     )
+    markup_dimensions: int = setting(
+        256,
+        "style",
+        "Dimensions of the fingerprint of the canonical markup. A power of two, or 0 for noise alone.",
+        low=0,
+        high=4096,
+    )
     fold_spaces: bool = setting(True, "style", "Replace each run of white space in the noise by one space.")
     key: str = setting(PUBLIC_KEY, "style", "Key of the shingle hash. A secret key hides the hash from spammers.")
+    shuffle_bits: bool = setting(
+        False, "style", "Permute hashes by a shuffle of their bits for each dimension, as the paper does; slower."
+    )
     estimator: str = setting(
         "filled",
         "style",
@@ -170,7 +180,7 @@ class Settings:
         "grouping",
         "Buckets up to this size check all pairs. Larger ones compare each page with leaders.",
         low=2,
-        high=4096,
+        high=1 << 31,
     )
     max_leaders: int = setting(
         64, "grouping", "Leaders of a large bucket. Pages that exceed the limit are counted.", low=1, high=4096
@@ -250,15 +260,8 @@ class Settings:
         0.5, "language", "Call a text fake from this probability on.", low=0.0, high=1.0, common=True
     )
 
-    max_phrase_words: int = setting(
-        5_000, "phrases", "Look for phrases in the first words of a page, up to this many.", low=100, high=1 << 20
-    )
     min_phrase_share: float = setting(
-        0.12,
-        "phrases",
-        "Share of a page's words in phrases of other pages from which it may belong to a text group.",
-        low=0.01,
-        high=1.0,
+        0.12, "phrases", "Share of its words in phrases of others that a page of a text group has.", low=0.01, high=1.0
     )
 
     max_tags: int = setting(20_000, "sites", "Compare pages by their first tags, up to this many.", low=1, high=50_000)
@@ -298,11 +301,19 @@ class Settings:
         0, "labels", "Seed of the order in which pages are shown for labels.", low=0, high=1 << 62
     )
 
+    policy: str = setting(
+        "crawl",
+        "verdicts",
+        "Policy that turns verdicts into actions: crawl, corpus, block, or a TOML file (docs/verdicts.md).",
+        common=True,
+    )
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             check_value(field, getattr(self, field.name))
-        if self.dimensions & (self.dimensions - 1):
-            raise SettingsError(f"dimensions is {self.dimensions}: choose a power of two, such as 64, 128 or 256.")
+        for name, number in (("dimensions", self.dimensions), ("markup_dimensions", self.markup_dimensions)):
+            if number & (number - 1) or 0 < number < 16:
+                raise SettingsError(f"{name} is {number}: choose a power of two, such as 64, 128 or 256.")
         if self.lexicon_sample_min > self.lexicon_sample_max:
             raise SettingsError("lexicon_sample_min is above lexicon_sample_max: swap them.")
         if self.shared_text > self.replica_jaccard:

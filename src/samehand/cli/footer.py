@@ -101,6 +101,9 @@ def next_commands(run: str, methods: Sequence[str], *, clusters: int) -> list[st
         commands[f"samehand show {quoted} 1"] = "the pages of the first cluster"
     if "style" in methods:
         commands[f"samehand clusters {quoted} --top 0"] = "all clusters"
+    if "verdicts" in methods:
+        commands[f"samehand verdicts {quoted}"] = "what to do with each site; --pages, --clusters, --providers"
+        commands[f"samehand explain {quoted} 1"] = "why: the evidence behind a verdict"
     more = "; the class of each cluster" if "style" in methods and "replica" not in methods else ""
     commands[f"samehand replicas {quoted}"] = f"near replicas{more}"
     commands[f"samehand fake {quoted}"] = "text that a machine made"

@@ -19,10 +19,12 @@ from samehand.cli.language import language
 from samehand.cli.options import Commands
 from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
+from samehand.cli.report import report
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import sites, structure
 from samehand.cli.start import INTERRUPTED, SENTENCE
 from samehand.cli.style import clusters, compare, like, show, spread
+from samehand.cli.verdicts import explain, verdicts
 
 EXIT_CODES = """\b
 Exit codes:
@@ -109,7 +111,10 @@ for command in (
     phrases,
     sites,
     structure,
+    verdicts,
+    explain,
     label,
+    report,
     export,
     demo,
 ):

@@ -99,10 +99,10 @@ run_argument = click.argument("run", type=click.Path())
 inputs_argument = click.argument("inputs", nargs=-1, required=True)
 signals_option = option(
     "--signals",
-    default=METHODS[0],
+    default="all",
     show_default=True,
     metavar="NAMES",
-    help=f"Methods: {', '.join(METHODS)}, separated by commas, or all.",
+    help=f"Methods: {', '.join(METHODS)}, separated by commas.",
 )
 workers_option = option(
     "--workers", type=click.IntRange(min=1), metavar="N", help="Worker processes.  [default: one per core]"

@@ -22,7 +22,8 @@ from samehand.cli.options import (
     signals_option,
     table_options,
 )
-from samehand.cli.style import CLUSTER_COLUMNS
+from samehand.cli.style import cluster_columns
+from samehand.methods import NAMES as METHODS
 
 GROWTH_COLUMNS = {"cluster_number": "cluster", "kind": "kind", "pages_before": "before", "pages": "pages"}
 
@@ -39,7 +40,7 @@ GROWTH_COLUMNS = {"cluster_number": "cluster", "kind": "kind", "pages_before": "
 @setting_options(*SCAN_GROUPS)
 @click.pass_context
 def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options: Any) -> int:
-    """Read, fingerprint, cluster and rank a crawl; print the clusters.
+    """Read a crawl, find the pages that one hand made, and judge them; print the clusters.
 
     INPUTS: WARC, WACZ, ARC and WET files, folders of HTML, JSONL, Parquet and CSV with html or text, globs, @files that
     list inputs, - for standard input. A second run of the same command does only what is missing.
@@ -52,14 +53,15 @@ def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options
         run = samehand.scan(
             inputs,
             out,
-            signals=methods,
+            signals="all" if methods == METHODS else methods,
             settings=settings,
             engine=engine_from(options),
             on_progress=on_progress,
             force=options["force"],
         )
     if "style" in run.methods:
-        print_rows(run.clusters(), options["form"], options["top"], columns=CLUSTER_COLUMNS)
+        clusters = run.clusters()
+        print_rows(clusters, options["form"], options["top"], columns=cluster_columns(clusters))
     for line in scan_summary(run):
         say(line)
     if options["form"] == "table":

@@ -22,7 +22,9 @@ from samehand.store.manifest import DONE
 from samehand.store.tables import PAGES
 
 if TYPE_CHECKING:
+    from samehand.methods.style.answers import WeakestLink
     from samehand.methods.style.compare import Comparison
+    from samehand.methods.style.skeleton import MarkupComparison, SharedMarkup
 
 _HOSTS_SHOWN = 10
 _EXCERPT = 60
@@ -35,7 +37,8 @@ def scan_summary(run: "samehand.Run") -> list[str]:
     lines = [read_sentence(read["pages"], read["skipped"], read["rejected"])]
     lines += _url_lines(read["pages"], read["without_url"], manifest["inputs"]) + _text_lines(run)
     for name in run.methods:
-        lines += [f"{line}." for line in methods()[name].status(run.counts(name))[:1]]
+        said = methods()[name].status(run.counts(name))
+        lines += [f"{line}." for line in (said if name == "verdicts" else said[:1])]
     caps = sum(run.counts(name).get("leader_cap_hits", 0) for name in run.methods)
     return lines + completeness(
         str(run.path),
@@ -93,8 +96,25 @@ def cluster_summary(run: "samehand.Run", number: int, members: Result, *, is_sto
         lines += _class_line(run, number)
     link = run.weakest_link(members["page_id"])
     if link is not None:
-        lines.append(f"weakest link {link.similarity:.2f}: {link.left_url} - {link.right_url}")
+        lines.append(f"weakest link {link.similarity:.2f}{_why(link)}: {link.left_url} - {link.right_url}")
+        lines += _shared_lines(run, link)
     return lines
+
+
+def _why(link: "WeakestLink") -> str:
+    return "" if link.markup is None else f" (noise {link.noise:.2f}, markup {link.markup:.2f})"
+
+
+def _shared_lines(run: "samehand.Run", link: "WeakestLink") -> list[str]:
+    """The longest stretches that the pages of a link share; nothing where the inputs are gone."""
+    try:
+        style = run.explain(link.left_url, link.right_url).style
+    except samehand.SamehandError:
+        return []
+    if style is None:
+        return []
+    shared = [f"  shared noise: {_excerpt(stretch.noise)}" for stretch in style.runs[:1]]
+    return shared + [f"  shared skeleton: {_excerpt(part.markup.encode())}" for part in _markup_runs(style)[:1]]
 
 
 def _class_line(run: "samehand.Run", number: int) -> list[str]:
@@ -152,6 +172,8 @@ def comparison_row(found: "Comparison", left: str, right: str) -> dict[str, Any]
         "right_shingles": found.right_shingles,
         "shared_shingles": found.shared_shingles,
         "same_noise": found.same_noise,
+        "markup_jaccard": found.markup.jaccard if found.markup else None,
+        "markup_runs": [{"markup": run.markup, "shingles": run.shingles} for run in _markup_runs(found)],
         "runs": [{"left": run.left, "right": run.right, "shingles": run.shingles} for run in found.runs],
     }
 
@@ -162,7 +184,8 @@ def comparison_lines(found: "Comparison", left: bytes, right: bytes, *, top: int
         f"Jaccard   {found.jaccard:.4f}   ({found.shared_shingles} of "
         f"{found.left_shingles + found.right_shingles - found.shared_shingles} shingles)",
         f"Dice      {found.dice:.4f}",
-        f"estimate  {found.estimate:.4f}   (from the fingerprints)",
+        *([_markup_line(found.markup)] if found.markup else []),
+        f"estimate  {found.estimate:.4f}   (from the fingerprints{' of both' if found.markup else ''})",
     ]
     if found.same_noise:
         lines.append("The noise of both is the same.")
@@ -176,7 +199,25 @@ def comparison_lines(found: "Comparison", left: bytes, right: bytes, *, top: int
         lines += ["", *layout(["shingles", "in A", "in B", "source of A"], rows, width=width).splitlines()]
     if len(shown) < len(found.runs):
         lines.append(f"{len(shown)} of {len(found.runs)} shared stretches; --top 0 shows all.")
-    return lines
+    return lines + _skeleton_lines(_markup_runs(found), top=top, width=width)
+
+
+def _markup_line(markup: "MarkupComparison") -> str:
+    either = markup.left_shingles + markup.right_shingles - markup.shared_shingles
+    return f"markup    {markup.jaccard:.4f}   ({markup.shared_shingles} of {either} shingles of the canonical markup)"
+
+
+def _markup_runs(found: "Comparison") -> "tuple[SharedMarkup, ...]":
+    return found.markup.runs if found.markup else ()
+
+
+def _skeleton_lines(runs: "tuple[SharedMarkup, ...]", *, top: int, width: int | None) -> list[str]:
+    """The longest stretches of the skeleton that both pages have."""
+    shown = [run for run in (runs[:top] if top else runs) if run.markup]
+    if not shown:
+        return []
+    rows = [[run.shingles, _excerpt(run.markup.encode())] for run in shown]
+    return ["", *layout(["shingles", "skeleton of both"], rows, width=width).splitlines()]
 
 
 class _Places:

@@ -23,6 +23,7 @@ from samehand.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from samehand.answers.result import Result
     from samehand.base.page import Page
 
 CLUSTER_COLUMNS = {
@@ -35,6 +36,17 @@ CLUSTER_COLUMNS = {
     "class": "class",
     "centre_url": "centre",
 }
+VERDICT_COLUMNS = {
+    "cluster_number": "cluster",
+    "pages": "pages",
+    "sites": "sites",
+    "mean_similarity": "mean",
+    "class": "class",
+    "action": "action",
+    "kind": "kind",
+    "centre_url": "centre",
+}
+"""The columns of clusters in a run that has verdicts."""
 MEMBER_COLUMNS = {"similarity": "similarity", "url": "url"}
 LIKE_COLUMNS = {"query": "query", "rank": "rank", "similarity": "similarity", "url": "url"}
 SPREAD_COLUMNS = {"weakest": "weakest", "steps": "steps", "url": "url", "path": "path"}
@@ -50,8 +62,13 @@ def clusters(run: str, cut: float | None, families: bool, form: str, top: int | 
     found = samehand.open_run(run).clusters(cut=cut, families=families)
     if not len(found):
         say("There is no cluster: no two pages are as similar as that.")
-    columns = {**CLUSTER_COLUMNS, "cluster_number": "family"} if families else CLUSTER_COLUMNS
-    print_rows(found, form, top, columns=columns)
+    columns = cluster_columns(found)
+    print_rows(found, form, top, columns={**columns, "cluster_number": "family"} if families else columns)
+
+
+def cluster_columns(clusters: "Result") -> dict[str, str]:
+    """The columns of clusters that people see, with their headings."""
+    return VERDICT_COLUMNS if "action" in clusters.columns else CLUSTER_COLUMNS
 
 
 @click.command()

@@ -134,7 +134,7 @@ def run_method(
         units = done_units(folder)
         check_inputs(folder, [unit for unit in units if not method_is_done(folder, unit, name, settings)])
         folder.save_manifest(manifest | {"settings": _public(settings), "methods": list(wanted)})
-        folder.withdraw({name} | {other.name for other in methods().values() if name in other.needs})
+        folder.withdraw({name} | {other.name for other in methods().values() if name in (*other.needs, *other.uses)})
         read_all(folder, units, [name], settings, engine, on_progress)
         _group_all(folder, wanted, settings, engine, on_progress)
         manifest = folder.manifest()
@@ -229,9 +229,11 @@ def _group_all(
     folder: RunFolder, wanted: Sequence[str], settings: Settings, engine: Engine, on_progress: OnProgress
 ) -> None:
     """Groups what is not grouped yet from just these rows and settings."""
-    for name in with_derived(wanted):
+    grouped = with_derived(wanted)
+    for name in grouped:
         method = methods()[name]
-        needed = {need: (folder.done.get(need) or {}).get("source") for need in method.needs if need in wanted}
+        read = [*method.needs, *method.uses]
+        needed = {need: (folder.done.get(need) or {}).get("source") for need in read if need in grouped}
         source = digest_of([method.group_source(folder, settings), folder.done.parts(name), needed])
         if not all(folder.has(table) for table in method.tables):
             folder.done.remove(name)

@@ -15,10 +15,24 @@ import pyarrow.compute as pc
 
 from samehand.base.page import host_of
 from samehand.methods.sites.nameservers.names import canonical_name
-from samehand.methods.sites.verdicts import ACCUSING, PARKED, PARKED_KINDS
+from samehand.methods.sites.verdicts import PARKED, PARKED_KINDS
+from samehand.methods.verdicts.model import read_weights
+from samehand.methods.verdicts.policy import BLOCK, read_policy
+from samehand.methods.verdicts.scoring import may_block
 from samehand.store.folder import RunFolder
-from samehand.store.tables import CLASSES, NAMESERVERS, PAGES, PROVIDERS, SITES, STYLE_CLUSTERS, STYLE_MEMBERS
+from samehand.store.tables import (
+    CLASSES,
+    NAMESERVERS,
+    PAGES,
+    PROVIDERS,
+    SITES,
+    STYLE_CLUSTERS,
+    STYLE_MEMBERS,
+    VERDICT_SITES,
+)
 
+MOST_TOLD = 3
+"""Sentences of evidence in a list."""
 SITE, HOST, NAME_SERVER = "site", "host", "name server"
 """Units: a private domain with all names below it, one host name, a name server of unwanted sites."""
 _KIND_OF_CLASS = {"link farm": "farm"}
@@ -47,17 +61,35 @@ class Entry:
 
 
 def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
-    """The accused sites of a run; with `name_servers`, also the name servers of providers that only park."""
+    """The sites that verdicts block; with `name_servers`, also the name servers of providers that only park."""
     pages = _pages_by_id(folder)
     found = []
-    for row in folder.read(SITES).to_pylist():
-        if row["kind"] in ACCUSING:
-            found.append(_of_page(pages(row["page_id"]), row["site"], kind=row["kind"], evidence=row["reason"]))
+    for row in _blocked(folder):
+        about = {"kind": row["kind"], "probability": row["probability"], "evidence": _told(row["evidence"])}
+        found.append(_of_page(pages(row["page_id"]), row["site"], **about))
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
             if row["verdict"] == PARKED:
                 found += [Entry(NAME_SERVER, name, PARKED, row["reason"]) for name in row["nameservers"] or () if name]
     return found
+
+
+def _blocked(folder: RunFolder) -> list[dict[str, Any]]:
+    """Verdicts on sites whose action is `block`, whatever policy the run has: that of a list is its own."""
+    table = folder.read(VERDICT_SITES)
+    allowed = may_block(table.column("evidence"))
+    actions = read_policy("block").site_actions(
+        table.column("kind").combine_chunks(), table.column("probability").to_numpy(), allowed
+    )
+    rows: list[dict[str, Any]] = table.filter(pc.equal(actions, BLOCK)).to_pylist()
+    return rows
+
+
+def _told(evidence: list[dict[str, Any]]) -> str:
+    """The strongest items against a site, in sentences."""
+    sentences = read_weights().symbols
+    against = [item for item in evidence if item["log_odds"] > 0 and item["symbol"] in sentences]
+    return " ".join(sentences[item["symbol"]].sentence.format(value=item["value"]) for item in against[:MOST_TOLD])
 
 
 def honest_sites(folder: RunFolder) -> list[str]:

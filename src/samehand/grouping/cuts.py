@@ -1,6 +1,8 @@
-"""Groups from a forest, corrected: weak links without support are dropped, and chains are split."""
+"""Groups from a forest, corrected: weak links without support and bridges are dropped, and chains are split."""
 
+import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from samehand.grouping.medoids import by_group, find_medoids
 from samehand.kernels import graph
 
 SUPPORT_SAMPLE = 8
+BRIDGE_SHARE = 0.2
 _BLOCK = 1 << 18
 
 
@@ -24,39 +27,94 @@ def supported(
     between samples of both, without the link itself, must reach `min_support`.
     """
     weak = np.flatnonzero(forest.similarities < np.float32(weak_below))
-    rows = np.unique(labels[forest.pairs[weak]])
-    members = np.flatnonzero(np.isin(labels, rows)).astype(np.int32)
-    members = members[by_group(things, members, labels[members])]
-    names = labels[members]
+    samples = _Samples.of(things, labels, labels[forest.pairs[weak]])
     kept = np.ones(forest.similarities.size, np.bool_)
     for start in range(0, weak.size, _BLOCK):
         block = weak[start : start + _BLOCK]
-        kept[block] = _mean_similarity(things, forest.pairs[block], labels, members, names) >= min_support
+        links = forest.pairs[block]
+        kept[block] = samples.mean_similarity(things, labels[links], links) >= min_support
     return forest[kept]
 
 
-def _mean_similarity(
-    things: Comparable,
-    links: NDArray[np.int32],
-    labels: NDArray[np.int32],
-    members: NDArray[np.int32],
-    names: NDArray[np.int32],
-) -> NDArray[np.float64]:
-    """Mean similarity between samples of the groups at the ends of each link.
+def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32], *, least: float) -> Edges:
+    """The forest without links that only a bridge speaks for.
 
-    `members` are sorted by the `names` of their groups.
+    A page that holds two templates is similar to the pages of both, and would join two groups that have nothing in
+    common. If it is in one of the groups (`labels`), the link stands for nobody else: it is kept only if half of the
+    pairs between samples of both groups reach BRIDGE_SHARE of it. If it is in neither, its group links to both: of the
+    links of a group, one is cut if the group at its other end is not similar (`least`), on average, to the group that
+    the best link leads to.
     """
-    ends = labels[links]
-    first = np.searchsorted(names, ends, side="left")
-    sizes = np.minimum(np.searchsorted(names, ends, side="right") - first, SUPPORT_SAMPLE)
-    sums, counts = np.zeros(len(links)), np.zeros(len(links))
-    for i, j in itertools.product(range(SUPPORT_SAMPLE), repeat=2):
-        there = np.flatnonzero((i < sizes[:, 0]) & (j < sizes[:, 1]))
-        pairs = np.stack([members[first[there, 0] + i], members[first[there, 1] + j]], axis=1)
-        other = (pairs != links[there]).any(axis=1)
-        sums[there[other]] += things.similarities(pairs[other, 0].copy(), pairs[other, 1].copy())
-        counts[there[other]] += 1
-    return np.asarray(sums / np.maximum(counts, 1))
+    between = np.flatnonzero(labels[forest.pairs[:, 0]] != labels[forest.pairs[:, 1]])
+    ends = labels[forest.pairs[between]]
+    samples = _Samples.of(things, labels, ends)
+    stands = np.empty(between.size, np.bool_)
+    for start in range(0, between.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        wanted = np.float32(BRIDGE_SHARE) * forest.similarities[between[part]]
+        stands[part] = samples.most_reach(things, ends[part], wanted)
+    between, ends = between[stands], ends[stands]
+    best = np.zeros(labels.size, np.int64)
+    order = np.arange(between.size)[::-1]  # links stand best first, so the last one written is the best
+    best[ends[order].ravel()] = np.repeat(order, 2)
+    kept = labels[forest.pairs[:, 0]] == labels[forest.pairs[:, 1]]
+    kept[between] = True
+    for near, far in ((0, 1), (1, 0)):
+        leads_to = ends[best[ends[:, near]]]
+        goal = np.where(leads_to[:, 0] == ends[:, near], leads_to[:, 1], leads_to[:, 0])
+        other = np.flatnonzero((best[ends[:, near]] != np.arange(between.size)) & (samples.sizes(ends[:, far]) > 1))
+        for start in range(0, other.size, _BLOCK):
+            block = other[start : start + _BLOCK]
+            asked = np.stack([ends[block, far], goal[block]], axis=1)
+            alike = samples.mean_similarity(things, asked, np.full_like(asked, -1)) >= least
+            kept[between[block[~alike]]] = False
+    return forest[kept]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Samples:
+    """Members of groups, sorted by the names of their groups and shuffled within each: the first are a sample."""
+
+    members: NDArray[np.int32]
+    names: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, things: Comparable, labels: NDArray[np.int32], wanted: NDArray[np.int32]) -> "_Samples":
+        """Of the groups that are wanted."""
+        members = np.flatnonzero(np.isin(labels, np.unique(wanted))).astype(np.int32)
+        members = members[by_group(things, members, labels[members])]
+        return cls(members, labels[members])
+
+    def sizes(self, names: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many members the samples of groups have."""
+        found = np.searchsorted(self.names, names, side="right") - np.searchsorted(self.names, names, side="left")
+        return np.asarray(np.minimum(found, SUPPORT_SAMPLE))
+
+    def mean_similarity(
+        self, things: Comparable, ends: NDArray[np.int32], links: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Mean similarity between samples of two groups each, without the pair that is a link itself."""
+        sums, counts = np.zeros(len(ends)), np.zeros(len(ends))
+        for there, pairs in self._pairs(ends):
+            other = (pairs != links[there]).any(axis=1)
+            sums[there[other]] += things.similarities(pairs[other, 0].copy(), pairs[other, 1].copy())
+            counts[there[other]] += 1
+        return np.asarray(sums / np.maximum(counts, 1))
+
+    def most_reach(self, things: Comparable, ends: NDArray[np.int32], least: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Whether at least half of the pairs between samples of two groups each reach a similarity."""
+        reach, counts = np.zeros(len(ends)), np.zeros(len(ends))
+        for there, pairs in self._pairs(ends):
+            reach[there] += things.similarities(pairs[:, 0].copy(), pairs[:, 1].copy()) >= least[there]
+            counts[there] += 1
+        return np.asarray(2 * reach >= counts)
+
+    def _pairs(self, ends: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        """The pairs between samples of two groups each, one of each at a time, and which of `ends` have one."""
+        first, sizes = np.searchsorted(self.names, ends, side="left"), self.sizes(ends)
+        for i, j in itertools.product(range(SUPPORT_SAMPLE), repeat=2):
+            there = np.flatnonzero((i < sizes[:, 0]) & (j < sizes[:, 1]))
+            yield there, np.stack([self.members[first[there, 0] + i], self.members[first[there, 1] + j]], axis=1)
 
 
 def split_chains(

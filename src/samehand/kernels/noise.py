@@ -18,6 +18,10 @@ NOISE = 0x100
 EMPTY = 0xFFFFFFFF
 """Value of a dimension that no shingle of the page fell into."""
 
+SWAP_DISTANCES = (32, 16, 8, 4, 2, 1, 2, 4, 8, 16, 32)
+"""A network of swaps at these distances reaches every order of 64 bits (Beneš)."""
+_SWAP_DISTANCES = np.array(SWAP_DISTANCES, np.uint64)
+
 _BLANK = np.uint8(32)
 _ONE = np.uint64(1)
 _DIGEST_FACTOR = np.uint64(0xC4CEB9FE1A85EC53)
@@ -132,10 +136,28 @@ def _roll_in(noise: NDArray[np.uint8], entering: NDArray[np.uint64]) -> np.uint6
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _insert(values: NDArray[np.uint32], shingle: np.uint64, masks: NDArray[np.uint64]) -> None:
-    """i = h mod m. The permutation of the paper is an XOR mask and a multiplication by an odd number."""
+    """i = h mod m. For the permutation of the paper stand an XOR mask and a multiplication by an odd number."""
     dimension = shingle & np.uint64(values.size - 1)
     value = np.uint32(((shingle ^ masks[dimension]) * GOLDEN) >> np.uint64(32))
     values[dimension] = min(values[dimension], value)  # a branch here would often be mispredicted
+
+
+@nb.njit(cache=True, nogil=True)
+def fingerprint_shuffled(
+    shingles: NDArray[np.uint64], masks: NDArray[np.uint64], swaps: NDArray[np.uint64], values: NDArray[np.uint32]
+) -> None:
+    """Procedure 1 with the permutations of the paper: an XOR mask and a shuffle of all bits, one of each per dimension.
+
+    A shuffle is a network of SWAP_DISTANCES: at each distance, the bits that its mask names change places.
+    """
+    for shingle in shingles:
+        dimension = shingle & np.uint64(values.size - 1)
+        bits = shingle ^ masks[dimension]
+        for step in range(swaps.shape[1]):
+            distance = _SWAP_DISTANCES[step]
+            swapped = ((bits >> distance) ^ bits) & swaps[dimension, step]
+            bits ^= swapped ^ (swapped << distance)
+        values[dimension] = min(values[dimension], np.uint32(bits >> np.uint64(32)))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -159,9 +181,13 @@ def fingerprint_pages(
     entering: NDArray[np.uint64],
     leaving: NDArray[np.uint64],
     masks: NDArray[np.uint64],
+    swaps: NDArray[np.uint64],
     width: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
-    """Fingerprints, noise lengths and noise digests of pages: page i is data[offsets[i]:offsets[i+1]]."""
+    """Fingerprints, noise lengths and noise digests of pages: page i is data[offsets[i]:offsets[i+1]].
+
+    With `swaps`, the bits of hashes are shuffled as in the paper.
+    """
     pages = offsets.size - 1
     scratch = np.empty(longest_segment(offsets) + 1, np.uint8)
     values = np.full((pages, masks.size), np.uint32(EMPTY), np.uint32)
@@ -171,7 +197,11 @@ def fingerprint_pages(
         length = extract_noise(data[offsets[page] : offsets[page + 1]], kept, fold, scratch)
         lengths[page] = length
         digests[page] = digest_noise(scratch[:length], masks[0])
-        fingerprint_noise(scratch[:length], entering, leaving, masks, width, values[page])
+        if swaps.size:
+            shingles = hash_shingles(scratch[:length], entering, leaving, width)
+            fingerprint_shuffled(shingles, masks, swaps, values[page])
+        else:
+            fingerprint_noise(scratch[:length], entering, leaving, masks, width, values[page])
     return values, lengths, digests
 
 

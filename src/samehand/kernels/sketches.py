@@ -1,8 +1,9 @@
 """Sketches: narrow ones, their similarities, and their buckets in each probe.
 
 A wide sketch is a row of uint32 values, EMPTY where nothing was seen. Narrow sketches are compared: the values of a row
-are lanes of 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two words
-compares all their lanes at once. `tests/test_kernels_sketches.py` holds each function equal to a readable reference.
+are lanes of 4 or 8 bits (or all 32) in 64-bit words, with all bits set where the value is EMPTY. A comparison of two
+words compares all their lanes at once. `tests/test_kernels_sketches.py` holds each function equal to a readable
+reference.
 """
 
 from typing import NamedTuple
@@ -20,12 +21,13 @@ from samehand.kernels.pointers import lend
 _EMPTY = np.uint32(EMPTY)
 _NARROW_EMPTY = np.uint8(255)
 _NARROW_VALUES = np.uint32(255)
+_NARROWEST_EMPTY, _NARROWEST_VALUES = np.uint8(15), np.uint32(15)
 
 
 class Lanes(NamedTuple):
     """How words hold values: all bits of a lane but the highest, words and lanes of a row, and what the estimate needs.
 
-    `chance` is the probability that different values share a lane's bits. For `floor` see `_estimate`.
+    `chance` is the probability that different values share a lane's bits. For `floor` see `similarity_between`.
     """
 
     low: np.uint64
@@ -52,6 +54,22 @@ def narrowed(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
             value = values[row, dimension]
             narrow[row, dimension] = _NARROW_EMPTY if value == _EMPTY else np.uint8(value % _NARROW_VALUES)
     return narrow
+
+
+@nb.njit(cache=True, nogil=True)
+def narrowest(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Wide values as half a byte each, even dimensions in the low half: the remainder modulo 15, or 15 for EMPTY."""
+    narrow = np.empty((values.shape[0], values.shape[1] // 2), np.uint8)
+    for row in range(values.shape[0]):
+        for place in range(narrow.shape[1]):
+            low, high = _half_byte(values[row, 2 * place]), _half_byte(values[row, 2 * place + 1])
+            narrow[row, place] = low | (high << np.uint8(4))
+    return narrow
+
+
+@nb.njit(cache=True, nogil=True)
+def _half_byte(value: np.uint32) -> np.uint8:
+    return _NARROWEST_EMPTY if value == _EMPTY else np.uint8(value % _NARROWEST_VALUES)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -101,40 +119,45 @@ def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
-def _estimate(equal: np.uint64, empty_in_both: np.uint64, filled: np.int64, lanes: Lanes) -> np.float32:
-    """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
+def matches_between(
+    rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64
+) -> tuple[np.float64, np.int64]:
+    """Matching dimensions of two rows, of one table or of two, and dimensions that are filled in either.
 
-    floor = 1 is the default estimate of Jaccard; floor = m always divides by m, as the paper does. Some lanes match by
-    chance: k = t + chance x (b - t), where k lanes match, b are filled in both and t match truly. The estimate takes t.
-    `filled` is the sum over both sketches. `equal` includes lanes that are empty in both.
+    Some lanes match by chance: k = t + chance x (b - t), where k lanes match, b are filled in both and t match truly.
+    The estimate takes t. A search spends most of its time here.
     """
-    in_either = lanes.dimensions - np.int64(empty_in_both)
-    in_both = np.int64(filled) - in_either
-    true = (np.float64(equal - empty_in_both) - lanes.chance * in_both) / (1.0 - lanes.chance)
-    return np.float32(max(true, 0.0) / max(in_either, np.int64(lanes.floor)))
-
-
-@nb.njit(cache=True, nogil=True)
-def _similarity(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
-    """`_estimate` of two rows, of one table or of two. A search spends most of its time here."""
     lanes = rows.lanes
     width = np.uint64(lanes.words)
     first, second = row * width, other * width
     equal = empty_in_both = np.uint64(0)
     for place in range(width):
         equal += ones(~_is_set(rows.words[first + place] ^ others.words[second + place], lanes.low))
-    # Most pages fill every dimension, and then no lane can be empty in both.
+    # Most pages fill every dimension, and then no lane can be empty in both. Those that are count as equal.
     if rows.filled[row] < lanes.dimensions and others.filled[other] < lanes.dimensions:
         for place in range(width):
             empty_in_both += ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
-    return _estimate(equal, empty_in_both, np.int64(rows.filled[row]) + np.int64(others.filled[other]), lanes)
+    in_either = lanes.dimensions - np.int64(empty_in_both)
+    in_both = np.int64(rows.filled[row]) + np.int64(others.filled[other]) - in_either
+    true = (np.float64(equal - empty_in_both) - lanes.chance * in_both) / (1.0 - lanes.chance)
+    return max(true, np.float64(0.0)), in_either
+
+
+@nb.njit(cache=True, nogil=True)
+def similarity_between(rows: SketchRows, row: np.uint64, others: SketchRows, other: np.uint64) -> np.float32:
+    """Matching dimensions ÷ dimensions filled in either sketch, or ÷ `floor` where fewer are filled.
+
+    floor = 1 is the default estimate of Jaccard; floor = m always divides by m, as the paper does.
+    """
+    matches, in_either = matches_between(rows, row, others, other)
+    return np.float32(matches / max(in_either, np.int64(rows.lanes.floor)))
 
 
 @similarity_of(SketchRows)
 @nb.njit(cache=True, nogil=True)
 def row_similarity(rows: SketchRows, left: int, right: int) -> np.float32:
     """Similarity of two rows of the same table."""
-    return _similarity(rows, np.uint64(left), rows, np.uint64(right))
+    return similarity_between(rows, np.uint64(left), rows, np.uint64(right))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -144,5 +167,5 @@ def cross_similarities(rows: SketchRows, queries: SketchRows) -> NDArray[np.floa
     lent, lent_queries = lend(rows), lend(queries)
     for row in range(result.shape[1]):
         for query in range(result.shape[0]):
-            result[query, row] = _similarity(lent, np.uint64(row), lent_queries, np.uint64(query))
+            result[query, row] = similarity_between(lent, np.uint64(row), lent_queries, np.uint64(query))
     return result

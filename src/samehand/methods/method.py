@@ -5,7 +5,7 @@ which are computed from those rows. Each is done once for what it was made from:
 what that is, beside the pages themselves and the methods named in `needs`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pyarrow as pa
@@ -45,6 +45,8 @@ class Method:
     """The answers over all pages."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Methods whose answers `group` reads, through the run folder."""
+    uses: ClassVar[tuple[str, ...]] = ()
+    """Methods whose answers `group` reads too where the run has them."""
     profiles: ClassVar[tuple[str, ...]] = ("web",)
     """What the pages may be: web pages, or mail."""
     changeable: ClassVar[tuple[str, ...]] = ()
@@ -53,6 +55,10 @@ class Method:
     """The command that computes it for an existing run."""
     counted: ClassVar[dict[Any, Any]]
     """The shape (samehand.store.shape) of what `group` reports."""
+
+    def follows_from(self, names: Collection[str]) -> bool:
+        """Whether a method without rows per page is grouped in a run that has these methods."""
+        return self.page_table is None and set(self.needs) <= set(names)
 
     def prepare(self, folder: RunFolder, settings: Settings) -> None:
         """Puts into the run folder what every worker needs."""

@@ -36,7 +36,5 @@ def chosen(names: str | Iterable[str], profile: str = "web") -> tuple[str, ...]:
 
 def with_derived(names: Sequence[str]) -> tuple[str, ...]:
     """The methods to be grouped once `names` have rows: those, and what follows from them alone, in order."""
-    derived = [
-        method.name for method in methods().values() if method.page_table is None and set(method.needs) <= set(names)
-    ]
+    derived = [method.name for method in methods().values() if method.follows_from(names)]
     return tuple(name for name in methods() if name in names or name in derived)

@@ -16,13 +16,14 @@ from samehand.base.buffers import as_binary, column_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import Searchable, shuffle_keys
 from samehand.grouping.forest import CheckRule
-from samehand.grouping.sketches import Sketches, sketch_words
+from samehand.grouping.sketches import NARROWEST, Sketches
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.text.pairs import WORDS
 from samehand.methods.replica import groups, summary
 from samehand.methods.replica.pairs import PairSketches, pair_buckets, pair_rule, sketch_identity
 from samehand.methods.replica.signatures import Signed, WordSets
-from samehand.methods.style.sketches import check_rule, probe_plan, sketch_lanes, stored_fingerprints
+from samehand.methods.style.channels import probe_plan, sketches_from, stored_words
+from samehand.methods.style.sketches import check_rule, stored_fingerprints
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
 from samehand.store.tables import REPLICA_SIGNATURES, STYLE_FINGERPRINTS
@@ -50,11 +51,12 @@ class Kind:
 
 
 def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> Iterator[pa.RecordBatch]:
-    """Fingerprints: the words are sketches of one width, the buckets are those of the probes."""
+    """Fingerprints: the words are the sketches of noise, values and skeleton, and how much of the latter is filled."""
     plan = probe_plan(settings)
     for stored in stored_fingerprints(folder, number, settings):
-        buckets = plan.columns(stored.values).T
-        words = np.ascontiguousarray(sketch_words(stored.values, settings.sketch_bits)).view(np.uint8)
+        buckets = np.stack(plan.columns(stored), axis=1)
+        filled = np.stack([stored.values_filled, stored.skeleton_filled], axis=1).astype(np.uint64)
+        words = np.hstack([*stored_words(stored, settings), filled]).view(np.uint8)
         yield _page_batch(
             stored.page_ids,
             stored.identity,
@@ -68,10 +70,13 @@ def _read_style(folder: RunFolder, number: int, _: int, settings: Settings) -> I
 
 
 def _compared_style(rows: pa.RecordBatch, settings: Settings) -> Sketches:
-    words = _words(rows, np.uint64)[0].reshape(-1, settings.dimensions * settings.sketch_bits // 64)
+    widths = [settings.dimensions * settings.sketch_bits // 64, *[settings.markup_dimensions * NARROWEST // 128] * 2]
+    found = _words(rows, np.uint64)[0].reshape(-1, sum(widths) + 2)
+    words = [part.copy() for part in np.split(found[:, :-2], np.cumsum(widths)[:-1], axis=1)]
     filled, page_ids = (rows.column(name).to_numpy().copy() for name in ("filled", "page_id"))
     comparable = rows.column("comparable").to_numpy(zero_copy_only=False)
-    return Sketches(words, filled, sketch_lanes(settings), page_ids, comparable)
+    of_markup = found[:, -2].astype(np.int16), found[:, -1].astype(np.int16)
+    return sketches_from(settings, page_ids, comparable, words[0], words[1], words[2], filled, *of_markup)
 
 
 def _read_replica(folder: RunFolder, number: int, first_row: int, settings: Settings) -> Iterator[pa.RecordBatch]:

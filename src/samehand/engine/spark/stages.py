@@ -20,12 +20,19 @@ from samehand.engine.spark.common import Common
 from samehand.engine.spark.kinds import KINDS, compared_documents, compared_pairs
 from samehand.engine.spark.remote import batch_of
 from samehand.grouping.comparable import shuffle_keys
-from samehand.grouping.cuts import SUPPORT_SAMPLE, supported
+from samehand.grouping.cuts import SUPPORT_SAMPLE
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import check_buckets, join_equal
 from samehand.methods.registry import methods
 from samehand.methods.replica.groups import find_stars, group_documents, replica_forest
-from samehand.methods.style.clusters import cluster_figures, cluster_labels, find_grouped, host_hashes, scores
+from samehand.methods.style.clusters import (
+    cluster_figures,
+    cluster_labels,
+    find_grouped,
+    firm_links,
+    host_hashes,
+    scores,
+)
 from samehand.store.tables import PAGES, REPLICA_SIGNATURES, TABLES
 
 CHUNK_ROWS = 1 << 17
@@ -136,7 +143,7 @@ def join_twins(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> 
 def check_met(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> Batches:
     """Pages by probe, bucket and page_id to CHECKED: a forest of edges, and then the counts.
 
-    A bucket is checked whole: 140 bytes for each page of style, the words of each document of replica.
+    A bucket is checked whole: 280 bytes for each page of style, the words of each document of replica.
     """
     _, settings = common.unpacked()
     kind = KINDS[name]
@@ -196,15 +203,16 @@ def make_forests(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
         yield pa.record_batch([*columns, pa.nulls(len(left), pa.bool_())], names=_names(FOREST))
         label = pa.array(page_ids[labels], mask=np.bincount(labels, minlength=len(labels))[labels] == 1)
         none = pa.nulls(len(page_ids), pa.int64()), pa.nulls(len(page_ids), pa.float32())
-        speaks = _speaking(page_ids, labels, forest.pairs[forest.similarities < np.float32(settings.weak_link_below)])
+        judged = (forest.similarities < np.float32(settings.weak_link_below)) | (labels[left] != labels[right])
+        speaks = _speaking(page_ids, labels, forest.pairs[judged])
         yield pa.record_batch([of_page, page_ids, *none, label, speaks], names=_names(FOREST))
 
 
-def _speaking(page_ids: NDArray[np.int64], labels: NDArray[np.int32], weak: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """The pages that `supported` looks at: the ends of weak links, and a sample of the groups at the ends."""
+def _speaking(page_ids: NDArray[np.int64], labels: NDArray[np.int32], judged: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """The pages that `firm_links` looks at: the ends of the links it judges, and a sample of the groups at the ends."""
     speaks = np.zeros(len(page_ids), np.bool_)
-    speaks[weak] = True
-    members = np.flatnonzero(np.isin(labels, labels[weak]))
+    speaks[judged] = True
+    members = np.flatnonzero(np.isin(labels, labels[judged]))
     draws = shuffle_keys(page_ids[members]) >> np.uint64(32)
     members = members[np.lexsort((draws, labels[members]))]
     names = labels[members]
@@ -216,7 +224,7 @@ def _speaking(page_ids: NDArray[np.int64], labels: NDArray[np.int32], weak: NDAr
 
 
 def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Whole tight components to CLUSTERS: 200 bytes for each page. The row of a medoid has the cluster's figures."""
+    """Whole tight components to CLUSTERS: 340 bytes for each page. The row of a medoid has the cluster's figures."""
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
         pages, forest = _pages_and_edges(rows)
@@ -232,34 +240,38 @@ def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
 
 
 def find_families(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Whole loose components to FAMILIES. Rows are the forest of each, and the pages that speak for its weak links.
+    """Whole loose components to FAMILIES. Rows are the forest of each, and the pages that speak for its links.
 
-    Memory: some 50 bytes for each page of a component, 200 for those that speak.
+    Memory: some 50 bytes for each page of a component, 340 for those that speak.
     """
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
         edges = rows.filter(rows.column("right").is_valid())
         page_ids, forest = _numbered_edges(edges)
+        speaking = rows.filter(rows.column("right").is_null())
         is_weak = forest.similarities < np.float32(settings.weak_link_below)
-        speaking = pa.concat_batches([rows.filter(rows.column("right").is_null()), edges.filter(pa.array(is_weak))])
-        pages, weak = _pages_and_edges(speaking)
+        is_judged = is_weak | _are_between(speaking, edges)
+        pages, judged = _pages_and_edges(pa.concat_batches([speaking, edges.filter(pa.array(is_judged))]))
         _, labels = np.unique(pages.column("label").to_numpy(), return_inverse=True)
-        kept = supported(
-            KINDS["style"].compared(pages, settings),
-            weak,
-            labels.astype(np.int32),
-            weak_below=settings.weak_link_below,
-            min_support=settings.weak_link_support,
-        )
+        sketches = KINDS["style"].compared(pages, settings)
+        kept = firm_links(sketches, spanning_forest([judged], len(pages)), labels.astype(np.int32), settings)
         places = np.searchsorted(page_ids, pages.column("page_id").to_numpy()).astype(np.int32)
         stood = Edges.of(places[kept.pairs[:, 0]], places[kept.pairs[:, 1]], kept.similarities)
-        firm = forest[~is_weak]
+        firm = forest[~is_judged]
         both = Edges(
             np.concatenate([firm.packed, stood.packed]), np.concatenate([firm.similarities, stood.similarities])
         )
         families = cut(both, len(page_ids), settings.family_threshold)
         in_family = np.bincount(families, minlength=len(page_ids))[families] > 1
         yield pa.record_batch([page_ids, page_ids[families], in_family], names=_names(FAMILIES))
+
+
+def _are_between(pages: pa.RecordBatch, edges: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Which edges lead from one group (`label`) to another. The ends of those are among the pages."""
+    ends = [pc.index_in(edges.column(name), pages.column("page_id")) for name in ("left", "right")]
+    left, right = (pages.column("label").take(places) for places in ends)
+    found: NDArray[np.bool_] = pc.fill_null(pc.not_equal(left, right), False).to_numpy(zero_copy_only=False)
+    return found
 
 
 def find_documents(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:

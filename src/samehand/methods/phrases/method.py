@@ -6,7 +6,7 @@ from samehand.base.settings import Settings
 from samehand.base.wording import count
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.phrases.summary import group_phrases
-from samehand.methods.phrases.words import WordsStage
+from samehand.methods.phrases.words import MOST_WORDS, WordsStage
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PHRASES_GROUPS, PHRASES_MEMBERS, PHRASES_WORDS
 
@@ -24,8 +24,8 @@ class PhrasesMethod(Method):
     profiles = ("web", "mail")
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:
-        """The settings of markup, and how many words are kept."""
-        return f"{settings.digest('markup')}{settings.max_phrase_words}"
+        """The settings of markup."""
+        return settings.digest("markup")
 
     def stage(self, folder: RunFolder, settings: Settings) -> Stage:
         """Words."""
@@ -45,7 +45,7 @@ class PhrasesMethod(Method):
         groups, pages = count(counts["groups"], "text group"), count(counts["grouped_pages"], "page")
         lines = [f"{groups} of {pages}" + (f": {kinds}" if kinds else "")]
         if counts["pages_cut"]:
-            lines.append(f"{counts['pages_cut']:,} pages have more words than were looked at (--max-phrase-words)")
+            lines.append(f"{counts['pages_cut']:,} pages have more than {MOST_WORDS:,} words, and were judged by these")
         return lines
 
 

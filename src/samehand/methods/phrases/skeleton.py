@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from samehand.methods.phrases.candidates import LEAST_PAGES, PHRASE
+from samehand.methods.phrases.words import MOST_WORDS
 
 CONTEXT = 2
 """Words on each side of a slot."""
@@ -51,8 +52,8 @@ class _Text:
     places: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, text: str, most: int) -> "_Text":
-        found = [match for match, _ in zip(_WORD.finditer(text), range(most), strict=False)]
+    def of(cls, text: str) -> "_Text":
+        found = [match for match, _ in zip(_WORD.finditer(text), range(MOST_WORDS), strict=False)]
         return cls(text, tuple(match.group().lower() for match in found), tuple(match.span() for match in found))
 
     def said(self, begin: int, end: int) -> str:
@@ -63,9 +64,9 @@ class _Text:
         return (self.words[place : place + PHRASE] for place in range(len(self.words) - PHRASE + 1))
 
 
-def make_skeleton(texts: Sequence[str], most_words: int) -> Skeleton:
+def make_skeleton(texts: Sequence[str]) -> Skeleton:
     """The skeleton of texts of one group. It follows the first of them."""
-    pages = [_Text.of(text, most_words) for text in texts]
+    pages = [_Text.of(text) for text in texts]
     holders = Counter(gram for page in pages for gram in set(page.grams()))
     typical = pages[0]
     return Skeleton(_phrases(typical, holders), _skeleton(typical, holders, _fillers(pages), len(pages)), len(pages))

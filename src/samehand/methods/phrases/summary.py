@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
 from samehand.methods.phrases.candidates import Candidates, find_candidates
@@ -85,18 +86,14 @@ def _by_group(members: pa.Table) -> list[pa.Table]:
     return [ordered.slice(begin, end - begin) for begin, end in itertools.pairwise(cuts)]
 
 
-def _figures(part: pa.Table, phrases: np.ndarray, branches: np.ndarray) -> dict[str, Any]:
+def _figures(part: pa.Table, phrases: NDArray[np.int64], branches: NDArray[np.int64]) -> dict[str, Any]:
     """One group."""
     group, typical = part.column("group")[0].as_py(), int(np.argmax(part.column("share").to_numpy()))
     sites = [row["counts"] for row in pc.value_counts(part.column("site")).to_pylist()]
     share = branches[group] / max(1, phrases[group])
     return {
         "text_group_id": part.column("text_group_id")[0].as_py(),
-        "group_kind": OWNER
-        if max(sites) >= ONE_OWNER * len(part)
-        else ALTERNATIVES
-        if share >= BRANCHING
-        else TEMPLATE,
+        "group_kind": _kind(max(sites) / len(part), share),
         "pages": len(part),
         "hosts": len(part.column("host").unique()),
         "sites": len(sites),
@@ -106,3 +103,10 @@ def _figures(part: pa.Table, phrases: np.ndarray, branches: np.ndarray) -> dict[
         "typical_page_id": part.column("page_id")[typical].as_py(),
         "typical_url": part.column("url")[typical].as_py(),
     }
+
+
+def _kind(on_one_site: float, branching: float) -> str:
+    """What a group looks like, by the part of its pages on one site and of its phrases that go on in several ways."""
+    if on_one_site >= ONE_OWNER:
+        return OWNER
+    return ALTERNATIVES if branching >= BRANCHING else TEMPLATE

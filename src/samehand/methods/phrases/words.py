@@ -13,6 +13,9 @@ from samehand.kernels.phrases.words import LETTERS, page_words
 from samehand.methods.page_batch import PageBatch
 from samehand.store.tables import PHRASES_WORDS
 
+MOST_WORDS = 5_000
+"""Words of a page that are looked at: its first ones. Pages that have more are counted."""
+
 
 class PageWords(NamedTuple):
     """The first words of texts: the hash and the place (begin, end) of each, where those of a text begin, and how many
@@ -26,8 +29,8 @@ class PageWords(NamedTuple):
 
 
 def words_of(data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: Settings) -> PageWords:
-    """The words of texts that lie end to end."""
-    return PageWords(*page_words(data, offsets, LETTERS, _seed(settings.key), settings.max_phrase_words))
+    """The first words of texts that lie end to end."""
+    return PageWords(*page_words(data, offsets, LETTERS, _seed(settings.key), MOST_WORDS))
 
 
 @functools.lru_cache(maxsize=4)

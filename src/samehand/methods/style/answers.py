@@ -17,7 +17,8 @@ from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.grouping.edges import Edges
 from samehand.grouping.medoids import Groups
-from samehand.grouping.sketches import Sketches, sketch_words
+from samehand.grouping.sketches import Sketches
+from samehand.methods.style.channels import by_channel, sketches_of
 from samehand.methods.style.clusters import (
     Grouped,
     PageFacts,
@@ -27,7 +28,7 @@ from samehand.methods.style.clusters import (
     read_forest,
     summarise,
 )
-from samehand.methods.style.noise import Stored, style_batch
+from samehand.methods.style.fingerprints import Stored, style_batch
 from samehand.methods.style.own_hosts import hosts_named_in, mask_host
 from samehand.methods.style.sketches import open_sketches
 from samehand.store.folder import RunFolder
@@ -51,11 +52,15 @@ class WeakestLink:
         similarity: Similarity of the two pages.
         left_url: URL of one page.
         right_url: URL of the other.
+        noise: Similarity of their noise alone.
+        markup: Similarity of their canonical markup alone; None with the preset "paper", which has none.
     """
 
     similarity: float
     left_url: str
     right_url: str
+    noise: float
+    markup: float | None
 
 
 class StyleAnswers:
@@ -86,8 +91,10 @@ class StyleAnswers:
         if not inside.size:
             return None
         weakest = inside[np.argmin(self._forest.similarities[inside])]
-        left, right = (self._pages.url(row) for row in self._forest.pairs[weakest])
-        return WeakestLink(float(self._forest.similarities[weakest]), left, right)
+        rows = self._forest.pairs[weakest]
+        left, right = (self._pages.url(row) for row in rows)
+        similarity = float(self._forest.similarities[weakest])
+        return WeakestLink(similarity, left, right, *by_channel(self._sketches, *rows))
 
     # One to all.
 
@@ -165,8 +172,7 @@ class StyleAnswers:
         return Stored.of(style_batch(pages_to_batch(pages, 0), self._settings), self._settings)
 
     def _nearest(self, stored: Stored, *, top: int | None) -> list[Found]:
-        words = sketch_words(np.ascontiguousarray(stored.values), self._settings.sketch_bits)
-        return self._sketches.nearest(words, stored.filled, least=LIKE_LEAST, top=top)
+        return self._sketches.nearest(sketches_of(stored, self._settings).rows, least=LIKE_LEAST, top=top)
 
     def _equal_rows(self, stored: Stored) -> NDArray[np.int64]:
         """Rows equal in noise and tags to a page that is too small to compare: these are as similar as can be."""

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from samehand.base.buffers import text_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import Comparable
-from samehand.grouping.cuts import split_chains, supported
+from samehand.grouping.cuts import split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, in_groups
 from samehand.grouping.medoids import Groups, find_medoids
 from samehand.kernels.html.links import hash_hosts
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
+LEAST_ACROSS_BRIDGE = 0.02
+"""Mean similarity that two clusters need to be in a family because both are similar to a third."""
 _STRETCH = 1 << 20
 
 
@@ -50,8 +52,16 @@ def family_labels(
 ) -> NDArray[np.int32]:
     """Families at `threshold`: components of the forest, without low links that nothing else speaks for."""
     tight = cut(forest, rows, settings.cluster_threshold)
+    return cut(firm_links(things, forest, tight, settings), rows, threshold)
+
+
+def firm_links(things: Comparable, forest: Edges, tight: NDArray[np.int32], settings: Settings) -> Edges:
+    """The links that families are made of: those with support, without bridges. `tight` are components of pages.
+
+    The preset "paper", which has noise alone, does not look for bridges.
+    """
     firm = supported(things, forest, tight, weak_below=settings.weak_link_below, min_support=settings.weak_link_support)
-    return cut(firm, rows, threshold)
+    return without_bridges(things, firm, tight, least=LEAST_ACROSS_BRIDGE) if settings.markup_dimensions else firm
 
 
 def cluster_labels(

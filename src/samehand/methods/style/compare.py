@@ -1,4 +1,4 @@
-"""Two pages compared in full (section 2.1 of the paper): exact similarities, and the noise that both share."""
+"""Two pages compared in full (section 2.1 of the paper): exact similarities, and the noise and markup both share."""
 
 import dataclasses
 
@@ -9,8 +9,11 @@ from samehand.base.page import Page, host_of
 from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.kernels import noise as kernel
-from samehand.methods.style.noise import Stored, estimate, noise_of, style_batch, tables_of
+from samehand.methods.style.channels import sketches_of
+from samehand.methods.style.fingerprints import Stored, style_batch
+from samehand.methods.style.noise import kept_bytes, noise_of, tables_of
 from samehand.methods.style.own_hosts import kept_places, mask_host
+from samehand.methods.style.skeleton import MarkupComparison, compare_markup
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,12 +40,13 @@ class Comparison:
     Attributes:
         jaccard: Exact Jaccard similarity of the sets of shingles.
         dice: Exact Dice similarity.
-        estimate: The estimate from the fingerprints, which is what a run stores.
+        estimate: The similarity that a run stores: noise and canonical markup together, from the fingerprints.
         left_shingles: Distinct shingles of the left page.
         right_shingles: Distinct shingles of the right page.
         shared_shingles: Distinct shingles of both.
         same_noise: Whether the noise of both is the same.
         runs: The stretches of noise that both share, longest first.
+        markup: The canonical markup of both compared; None with the preset "paper", which has none.
     """
 
     jaccard: float
@@ -53,10 +57,12 @@ class Comparison:
     shared_shingles: int
     same_noise: bool
     runs: tuple[SharedRun, ...]
+    markup: MarkupComparison | None
 
     def __repr__(self) -> str:
+        markup = f"markup {self.markup.jaccard:.2f}, " if self.markup else ""
         return (
-            f"Jaccard {self.jaccard:.2f}, Dice {self.dice:.2f}, estimate {self.estimate:.2f}: "
+            f"Jaccard {self.jaccard:.2f}, Dice {self.dice:.2f}, {markup}estimate {self.estimate:.2f}: "
             f"{self.shared_shingles:,} shingles shared, of {self.left_shingles:,} and {self.right_shingles:,}, "
             f"in {len(self.runs):,} stretches"
         )
@@ -85,6 +91,7 @@ def compare(left: Page, right: Page, *, settings: Settings) -> Comparison:
         shared_shingles=shared,
         same_noise=same_noise,
         runs=_shared_runs(*sides, settings.shingle_bytes),
+        markup=compare_markup(sides[0].content, sides[1].content, settings) if settings.markup_dimensions else None,
     )
 
 
@@ -93,11 +100,13 @@ def _estimate(left: Page, right: Page, settings: Settings) -> float:
     is_same = stored.identity[0] == stored.identity[1] != 0 or left.content == right.content
     if is_same and not stored.comparable.all():
         return 1.0  # too small to compare, and equal
-    return estimate(stored.values[0], stored.values[1], settings)
+    both = sketches_of(stored, settings)
+    return float(both.cross(slice(0, 1), both.rows)[1, 0])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Side:
+    content: bytes
     noise: bytes
     positions: NDArray[np.int64]
     shingles: NDArray[np.uint64]
@@ -111,11 +120,13 @@ class _Side:
             content = mask_host(content, host.name, host.private_domain)
         tables = tables_of(settings)
         kept = noise_of(content, settings)
-        positions = kernel.noise_positions(np.frombuffer(content, np.uint8), tables.kept, settings.fold_spaces)
+        positions = kernel.noise_positions(
+            np.frombuffer(content, np.uint8), kept_bytes(settings.fold_spaces), settings.fold_spaces
+        )
         shingles = kernel.hash_shingles(
             np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
         )
-        return cls(kept, positions if places is None else places[positions], shingles)
+        return cls(content, kept, positions if places is None else places[positions], shingles)
 
     def source(self, start: int, length: int) -> tuple[int, int]:
         """The bytes of the source that hold noise[start:start + length]."""

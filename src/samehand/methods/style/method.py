@@ -10,9 +10,10 @@ from samehand.base.wording import count
 from samehand.grouping.forest import find_forest
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
+from samehand.methods.style.channels import probe_plan
 from samehand.methods.style.clusters import group_rows, write_grouped
-from samehand.methods.style.noise import style_batch
-from samehand.methods.style.sketches import check_rule, probe_plan, searched
+from samehand.methods.style.fingerprints import style_batch
+from samehand.methods.style.sketches import check_rule, searched
 from samehand.store.folder import RunFolder
 from samehand.store.tables import STYLE_CLUSTERS, STYLE_EDGES, STYLE_FINGERPRINTS, STYLE_MEMBERS
 
@@ -71,7 +72,7 @@ class StyleMethod(Method):
 
 def miss_counts(settings: Settings) -> dict[str, float]:
     """The probability to miss a pair at each threshold."""
-    plan = probe_plan(settings)
+    plan = probe_plan(settings).noise
     return {
         "family_miss_probability": plan.miss(settings.family_threshold),
         "cluster_miss_probability": plan.miss(settings.cluster_threshold),

@@ -1,11 +1,13 @@
 """The fingerprints of a run as grouping and one-to-all need them: arrays in files that are mapped, not read.
 
-    words        narrow sketches, a row each: 128 bytes for 128 dimensions
-    page_ids     their pages
-    filled       how many of their dimensions are filled
-    comparable   which of them can be compared
-    columns      the bucket of each row in each probe; only while grouping goes on
-    identity     hashes of whole fingerprints; only while grouping goes on
+    words          narrow sketches of the noise, a row each: 128 bytes for 128 dimensions
+    filled         how many of their dimensions are filled
+    values_words, skeleton_words     the same of both streams of the canonical markup: 64 bytes each
+    values_filled, skeleton_filled   how many of their dimensions are filled
+    page_ids       their pages
+    comparable     which of them can be compared
+    columns        the bucket of each row in each probe; only while grouping goes on
+    identity       hashes of whole fingerprints; only while grouping goes on
 
 They are made from the parts of style/fingerprints, several at once, and made again when those change.
 """
@@ -24,10 +26,10 @@ from samehand.base.errors import RunError
 from samehand.base.settings import Settings
 from samehand.grouping.forest import CheckRule
 from samehand.grouping.memory import release
-from samehand.grouping.probes import Buckets, ProbePlan, plan_probes
-from samehand.grouping.sketches import Sketches, lanes_of, sketch_words
-from samehand.kernels.sketches import Lanes
-from samehand.methods.style.noise import STORED_COLUMNS, Stored, estimator_floor
+from samehand.grouping.probes import Buckets
+from samehand.grouping.sketches import NARROWEST, Sketches
+from samehand.methods.style.channels import Probes, sketches_from, stored_words
+from samehand.methods.style.fingerprints import STORED_COLUMNS, Stored
 from samehand.store.arrays import ArrayFiles, Shapes, map_array
 from samehand.store.done import digest_of
 from samehand.store.files import SKETCHES
@@ -35,7 +37,9 @@ from samehand.store.folder import RunFolder
 from samehand.store.tables import STYLE_FINGERPRINTS
 
 RECORD = "sketches"
-_KEPT = ("words", "page_ids", "filled", "comparable")
+_WORDS = ("words", "values_words", "skeleton_words")
+_FILLED = ("filled", "values_filled", "skeleton_filled")
+_KEPT = ("page_ids", "comparable", *_WORDS, *_FILLED)
 _SEARCHED = ("columns", "identity")
 _BATCH_ROWS = 1 << 12
 
@@ -48,22 +52,6 @@ def check_rule(settings: Settings) -> CheckRule:
         exhaustive_bucket_size=settings.exhaustive_bucket_size,
         max_leaders=settings.max_leaders,
     )
-
-
-def probe_plan(settings: Settings) -> ProbePlan:
-    """The probes these settings ask for."""
-    return plan_probes(
-        settings.dimensions,
-        settings.family_threshold,
-        miss=settings.miss_probability,
-        probes=settings.probes,
-        probe_dimensions=settings.probe_dimensions,
-    )
-
-
-def sketch_lanes(settings: Settings) -> Lanes:
-    """How the words of these settings hold values."""
-    return lanes_of(settings.dimensions, bits=settings.sketch_bits, floor=estimator_floor(settings))
 
 
 def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
@@ -82,12 +70,11 @@ def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
 
 def _mapped_sketches(folder: RunFolder, settings: Settings) -> Sketches:
     shapes = _shapes(len(folder.page_ids), settings, plan=None)
-    words, page_ids, filled, comparable = (_mapped(folder, name, *shapes[name]) for name in _KEPT)
-    return Sketches(words, filled, sketch_lanes(settings), page_ids, comparable)
+    return sketches_from(settings, *(_mapped(folder, name, *shapes[name]) for name in _KEPT))
 
 
 @contextlib.contextmanager
-def searched(folder: RunFolder, settings: Settings, plan: ProbePlan) -> Iterator[tuple[Sketches, Buckets]]:
+def searched(folder: RunFolder, settings: Settings, plan: Probes) -> Iterator[tuple[Sketches, Buckets]]:
     """Sketches and buckets of a run; the file of the buckets goes when the search is over."""
     try:
         folder.done.remove(RECORD)
@@ -100,13 +87,14 @@ def searched(folder: RunFolder, settings: Settings, plan: ProbePlan) -> Iterator
             (folder.path / SKETCHES / f"{name}.npy").unlink(missing_ok=True)
 
 
-def _shapes(rows: int, settings: Settings, plan: ProbePlan | None) -> Shapes:
+def _shapes(rows: int, settings: Settings, plan: Probes | None) -> Shapes:
     """Shape and type of each array."""
     shapes: dict[str, tuple[tuple[int, ...], DTypeLike]] = {
         "words": ((rows, settings.dimensions * settings.sketch_bits // 64), np.uint64),
         "page_ids": ((rows,), np.int64),
-        "filled": ((rows,), np.int16),
         "comparable": ((rows,), np.bool_),
+        **dict.fromkeys(_WORDS[1:], ((rows, settings.markup_dimensions * NARROWEST // 128), np.uint64)),
+        **dict.fromkeys(_FILLED, ((rows,), np.int16)),
     }
     if plan:
         shapes |= {"columns": ((len(plan), rows), np.uint32), "identity": ((rows,), np.uint64)}
@@ -139,7 +127,7 @@ def _source(folder: RunFolder, settings: Settings) -> str:
     return digest_of([made, settings.sketch_bits, settings.min_filled, settings.estimator])
 
 
-def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> dict[str, int]:
+def _make(folder: RunFolder, settings: Settings, plan: Probes | None) -> dict[str, int]:
     """Writes the sketches of a run, and with a plan the buckets of its probes and which rows are the same."""
     numbers = folder.part_numbers(STYLE_FINGERPRINTS)
     starts = folder.page_ids.starts.tolist()
@@ -147,13 +135,15 @@ def _make(folder: RunFolder, settings: Settings, plan: ProbePlan | None) -> dict
 
     def convert(number: int, first: int) -> None:
         for stored in stored_fingerprints(folder, number, settings):
-            files.put("words", first, sketch_words(stored.values, settings.sketch_bits))
+            for name, words in zip(_WORDS, stored_words(stored, settings), strict=True):
+                files.put(name, first, words)
+            for name in _FILLED:
+                files.put(name, first, getattr(stored, name))
             files.put("page_ids", first, stored.page_ids)
-            files.put("filled", first, stored.filled)
             files.put("comparable", first, stored.comparable)
             if plan:
                 files.put("identity", first, stored.identity)
-                for probe, column in enumerate(plan.columns(stored.values)):
+                for probe, column in enumerate(plan.columns(stored)):
                     files.put("columns", probe * starts[-1] + first, column)
             first += len(stored.identity)
 

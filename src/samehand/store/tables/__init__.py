@@ -21,6 +21,7 @@ from samehand.store.tables.style import (
     STYLE_GROWTH,
     STYLE_MEMBERS,
 )
+from samehand.store.tables.verdicts import VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
 
 TABLES: tuple[Table, ...] = (
     PAGES,
@@ -47,6 +48,10 @@ TABLES: tuple[Table, ...] = (
     PROVIDERS,
     NAMESERVERS,
     SITE_LABELS,
+    VERDICT_PAGES,
+    VERDICT_SITES,
+    VERDICT_CLUSTERS,
+    VERDICT_PROVIDERS,
 )
 """All tables, in the order of docs/run-folder.md."""
 
@@ -76,4 +81,8 @@ __all__ = [
     "STYLE_GROWTH",
     "STYLE_MEMBERS",
     "TABLES",
+    "VERDICT_CLUSTERS",
+    "VERDICT_PAGES",
+    "VERDICT_PROVIDERS",
+    "VERDICT_SITES",
 ]

@@ -26,7 +26,7 @@ PHRASES_WORDS = Table(
     (
         PAGE_ID,
         Column("word_hashes", large_list_of(pa.uint32()), "Hashes of the words, under the key of the run."),
-        Column("has_more_words", FLAG, "Whether the page has more words (--max-phrase-words)."),
+        Column("has_more_words", FLAG, "Whether the page has more words than these."),
     ),
     in_parts=True,
 )

@@ -28,7 +28,7 @@ from samehand.store.table import Column, Table
 
 STYLE_FINGERPRINTS = Table(
     "style/fingerprints",
-    "One row per page: its noise and fingerprint.",
+    "One row per page: its noise, and the fingerprints of its noise and of its canonical markup.",
     (
         PAGE_ID,
         Column("noise_bytes", WHOLE, "Bytes of noise."),
@@ -39,6 +39,14 @@ STYLE_FINGERPRINTS = Table(
             "fingerprint",
             lambda settings: pa.binary(4 * settings.dimensions),
             "Little-endian 32-bit minima, one per dimension; 2³² − 1 for an empty dimension.",
+        ),
+        Column("values_filled", pa.int16(), "Filled dimensions of the first half of markup_fingerprint."),
+        Column("skeleton_filled", pa.int16(), "Filled dimensions of the second half of markup_fingerprint."),
+        Column(
+            "markup_fingerprint",
+            lambda settings: pa.binary(4 * settings.markup_dimensions or -1),
+            "The same for the canonical markup: a half for the punctuation of values, a half for the skeleton. Empty "
+            "with the preset paper, which has no such fingerprint.",
         ),
     ),
     in_parts=True,

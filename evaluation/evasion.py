@@ -1,0 +1,166 @@
+"""Style against disguises: python -m evaluation.evasion --data FOLDER.
+
+Five templates, real pages of `homepages2018` and `webpages`, are copied with texts of their own. Each disguise is put
+on all copies, each copy with its own seed. Pairs of one template should be in one cluster, pairs of two templates in no
+family. Bridges are pages that hold two templates. Prints one report and exits with 1 when a floor is missed.
+"""
+
+import argparse
+import random
+import sys
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation import page_disguises as disguises
+from evaluation.corpora import PairScore, pair_score
+from evaluation.style_groups import style_groups
+from samehand import Settings
+from samehand.base.page import Page
+
+TEMPLATES, COPIES = 5, 20
+KEYS = ("samehand", "two", "seven")
+CHEAP_RECALL, FAMILY_RECALL, PRECISION = 0.95, 0.99, 1.0
+SIZES = range(8_000, 60_000)
+LEAST_TAGS = 75
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A disguise: bytes that it adds, and the worst of all keys of clusters by noise alone, clusters and families."""
+
+    name: str
+    bytes_added: float
+    noise: PairScore
+    clusters: PairScore
+    families: PairScore
+
+
+def main() -> None:
+    """Prints the report; exits with 1 below a floor."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    templates = draw_templates(chosen.data, chosen.seed)
+    pages, truth = copied(templates)
+    cheap = [*report("cheap: nobody sees it", disguises.CHEAP, pages, truth)]
+    [*report("dear: it takes a style sheet, other addresses or another order", disguises.DEAR, pages, truth)]
+    joined = bridges(pages, truth)
+    worst = min(cheap, key=lambda row: row.clusters.recall)
+    floors = {
+        f"cheap disguises: cluster recall (worst: {worst.name})": (worst.clusters.recall, CHEAP_RECALL),
+        "cheap disguises: cluster precision": (min(row.clusters.precision for row in cheap), PRECISION),
+        "cheap disguises: family recall": (min(row.families.recall for row in cheap), FAMILY_RECALL),
+        "bridges: families kept apart": (float(not joined), 1.0),
+    }
+    print("\nfloors")
+    for name, (reached, floor) in floors.items():
+        print(f"  {'ok  ' if reached >= floor else 'MISS'} {name:80} {reached:.4f} (at least {floor})")
+    sys.exit(any(reached < floor for reached, floor in floors.values()))
+
+
+def draw_templates(data: Path, seed: int) -> list[bytes]:
+    """Real pages with enough markup, of two corpora."""
+    draw = random.Random(seed)
+    shares = {"homepages2018": TEMPLATES - TEMPLATES // 2, "webpages": TEMPLATES // 2}
+    return [page for name, count in shares.items() for page in draw.sample([*_usable(data / f"{name}.tar.xz")], count)]
+
+
+def _usable(archive: Path) -> Iterator[bytes]:
+    if not archive.is_file():
+        sys.exit(f"{archive} is not there: this evaluation needs it. Say where it is with --data FOLDER.")
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            handle = tar.extractfile(member) if member.isfile() and member.size in SIZES else None
+            content = handle.read() if handle else b""
+            if b"</head>" in content.lower() and content.count(b"<") > 2 * LEAST_TAGS:
+                yield content
+
+
+def copied(templates: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
+    """Copies of each template with texts of their own, and which template each is of."""
+    pages: list[bytes] = []
+    truth: list[int] = []
+    for number, template in enumerate(templates):
+        pages += disguises.copies(template, COPIES, random.Random(number))
+        truth += [number] * COPIES
+    return pages, truth
+
+
+def report(
+    title: str, chosen: dict[str, disguises.Disguise], pages: Sequence[bytes], truth: Sequence[int]
+) -> Iterator[Row]:
+    """Prints a row for each disguise."""
+    print(f"{title:66} bytes  by noise alone  clusters P / R   families P / R")
+    for name, disguise in chosen.items():
+        row = _row(name, disguise, pages, truth)
+        print(
+            f"  {name:62} {row.bytes_added:+7.0%}  {row.noise.recall:12.2f}   {row.clusters.precision:.3f} / "
+            f"{row.clusters.recall:.2f}   {row.families.precision:.3f} / {row.families.recall:.2f}",
+            flush=True,
+        )
+        yield row
+    print()
+
+
+def _row(name: str, disguise: disguises.Disguise, pages: Sequence[bytes], truth: Sequence[int]) -> Row:
+    made = [disguise(page, random.Random(zlib.crc32(name.encode()) + place)) for place, page in enumerate(pages)]
+    added = sum(map(len, made)) / sum(map(len, pages)) - 1
+    both = [style_groups(placed(made), Settings(key=key)) for key in KEYS]
+    noise = [style_groups(placed(made), Settings(key=key, markup_dimensions=0))[1] for key in KEYS]
+    return Row(
+        name,
+        added,
+        _worst([pair_score(labels, truth) for labels in noise]),
+        _worst([pair_score(labels, truth) for _, labels in both]),
+        _worst([pair_score(labels, truth) for labels, _ in both]),
+    )
+
+
+def placed(contents: Iterable[bytes]) -> list[Page]:
+    """Pages on hosts of their own."""
+    return [Page(f"http://site{place}.example/", content, "made", place) for place, content in enumerate(contents)]
+
+
+def _worst(scores: Sequence[PairScore]) -> PairScore:
+    return PairScore(*(min(column) for column in zip(*scores, strict=True)))
+
+
+def bridges(pages: Sequence[bytes], truth: Sequence[int]) -> list[str]:
+    """Pages that hold two templates: which of them join the families of both, with any key."""
+    first, second = ([page for page, label in zip(pages, truth, strict=True) if label == number] for number in (0, 1))
+    joined = []
+    print("pages that hold two templates, A and B, beside 20 of each: are the families of A and B one?")
+    for name, extra in bridge_pages(first, second).items():
+        is_one = [_are_one(first, second, extra, key) for key in KEYS]
+        print(f"  {name:62} {sum(is_one)} of {len(KEYS)} keys")
+        joined += [name] * (any(is_one) and not name.startswith("gradient"))
+    return joined
+
+
+def bridge_pages(first: Sequence[bytes], second: Sequence[bytes]) -> dict[str, list[bytes]]:
+    """One page, or many, of A and then B; and gradients from A to B, whose every step is a small one."""
+    return {
+        "one page A + B": [first[0] + second[0]],
+        "5 pages A + B": [left + right for left, right in zip(first[:5], second, strict=False)],
+        "20 pages A + B": [left + right for left, right in zip(first, second, strict=True)],
+        "gradient of 5 pages": [_mixed(first[0], second[0], step / 6) for step in range(1, 6)],
+        "gradient of 20 pages": [_mixed(first[0], second[0], step / 21) for step in range(1, 21)],
+    }
+
+
+def _mixed(first: bytes, second: bytes, share: float) -> bytes:
+    return first[: int(len(first) * (1 - share))] + second[int(len(second) * (1 - share)) :]
+
+
+def _are_one(first: Sequence[bytes], second: Sequence[bytes], extra: Sequence[bytes], key: str) -> bool:
+    families, _ = style_groups(placed([*first, *second, *extra]), Settings(key=key))
+    sides = families[: len(first)], families[len(first) : len(first) + len(second)]
+    return bool(set(sides[0]) & set(sides[1]))
+
+
+if __name__ == "__main__":
+    main()

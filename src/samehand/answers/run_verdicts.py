@@ -1,0 +1,56 @@
+"""The verdicts of a run: the part of `Run` that they are asked by."""
+
+from typing import TYPE_CHECKING
+
+from samehand.answers.arguments import texts_of, told
+from samehand.answers.opened import OpenedRun
+from samehand.answers.result import Result
+from samehand.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from samehand.answers.verdicts import Verdict
+
+
+class RunVerdicts(OpenedRun):
+    """The verdicts of a run, and the sums behind them."""
+
+    def verdicts(self, unit: str = "sites", *, policy: str | None = None, kind: str | None = None) -> Result:
+        """What to do with each site, page, cluster or provider: keep, review, drop or block.
+
+        Args:
+            unit: "sites", "pages", "clusters" or "providers".
+            policy: Another policy than that of the run: "crawl", "corpus", "block", or the path of a TOML file.
+            kind: Only verdicts of this kind, such as "parked-ads".
+
+        Returns:
+            One row per unit, likeliest unwanted first; clusters by their number.
+
+        Example:
+            >>> run.verdicts("pages", policy="corpus").filter(action="drop").columns[:3]
+            ['url', 'doc_id', 'page_id']
+        """
+        from samehand.answers.verdicts import verdict_rows
+
+        self._require("verdicts")
+        return verdict_rows(self.folder, unit, policy, kind)
+
+    def verdict(self, name: str | int) -> "Verdict":
+        """The verdict on one unit, with the sum of evidence behind it.
+
+        Args:
+            name: A URL, a site, a provider, or the number of a cluster.
+
+        Returns:
+            Kind, probability and action, and what each piece of evidence adds.
+
+        Raises:
+            UsageError: The run has no such unit.
+        """
+        from samehand.answers.verdicts import verdict_of
+
+        self._require("verdicts")
+        wanted = name if isinstance(name, int) and not isinstance(name, bool) else texts_of(name, "name")[0]
+        found = verdict_of(self.folder, wanted)
+        if found is None:
+            raise UsageError(f"{told(name)} is no page, site, provider or cluster of {self.path}.")
+        return found

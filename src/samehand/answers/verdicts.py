@@ -1,0 +1,167 @@
+"""Verdicts of a run: what to do with pages, sites, clusters and providers, and the sum behind each."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from samehand.answers.arguments import told
+from samehand.answers.result import Result
+from samehand.base.errors import UsageError
+from samehand.base.neutral import neutral
+from samehand.base.setting import nearest
+from samehand.methods.verdicts.model import Weights, read_weights
+from samehand.methods.verdicts.policy import read_policy
+from samehand.methods.verdicts.scoring import may_block
+from samehand.store.folder import RunFolder
+from samehand.store.table import Table
+from samehand.store.tables import VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
+
+UNITS: dict[str, Table] = {
+    "pages": VERDICT_PAGES,
+    "sites": VERDICT_SITES,
+    "clusters": VERDICT_CLUSTERS,
+    "providers": VERDICT_PROVIDERS,
+}
+SHOWN = ("action", "kind", "probability", "site", "url", "cluster_number", "provider")
+_NAMED_BY = {"pages": "url", "sites": "site", "providers": "provider"}
+
+
+def verdict_rows(folder: RunFolder, unit: str, policy: str | None, kind: str | None) -> Result:
+    """The verdicts on all units of a sort, likeliest unwanted first; actions by another policy if one is named."""
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise UsageError(f"There are no verdicts on {told(unit)}{nearest(str(unit), UNITS)}")
+    table = folder.read(UNITS[unit])
+    if policy is not None:
+        table = table.set_column(table.column_names.index("action"), "action", _actions(table, unit, policy))
+    if kind is not None:
+        known = sorted(set(table.column("kind").to_pylist()))
+        if kind not in known:
+            raise UsageError(f"No verdict on {unit} is of the kind {told(kind)}{nearest(str(kind), known)}")
+        table = table.filter(pc.equal(table.column("kind"), kind))
+    return Result(table.sort_by([("probability", "descending")]) if unit != "clusters" else table, shown_first=SHOWN)
+
+
+def _actions(table: pa.Table, unit: str, policy: str) -> pa.ChunkedArray:
+    rules, kinds = read_policy(policy), table.column("kind").combine_chunks()
+    probability = table.column("probability").to_numpy()
+    if unit == "pages":
+        return pa.chunked_array([rules.page_actions(kinds, probability)])
+    guarded = _has_items(table.column("guard")) if "guard" in table.column_names else np.zeros(len(table), np.bool_)
+    return pa.chunked_array([rules.site_actions(kinds, probability, may_block(table.column("evidence")) & ~guarded)])
+
+
+def _has_items(lists: pa.ChunkedArray) -> NDArray[np.bool_]:
+    return np.asarray(pc.list_value_length(lists).to_numpy() > 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Item:
+    """One item of evidence.
+
+    Attributes:
+        symbol: Its name.
+        group: Its group. What a group adds is bounded.
+        log_odds: What it adds to the natural-log odds, before the bounds of its group.
+        sentence: What was found.
+    """
+
+    symbol: str
+    group: str
+    log_odds: float
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class Verdict:
+    """What one page, site, cluster or provider is, and why: the answer of `Run.verdict`.
+
+    Attributes:
+        name: The URL, the site, the number of the cluster, or the provider.
+        action: keep, review, drop or block.
+        kind: What it is.
+        probability: Probability that nobody needs it.
+        low: Lower end of the 95 % interval.
+        high: Upper end of the 95 % interval.
+        prior: Log-odds before any evidence.
+        groups: What each group adds, within its bounds.
+        log_odds: The prior and all groups together.
+        items: The evidence, strongest first.
+        label: The label by hand that decided, or None.
+    """
+
+    name: str
+    action: str
+    kind: str
+    probability: float
+    low: float
+    high: float
+    prior: float
+    groups: dict[str, float]
+    log_odds: float
+    items: tuple[Item, ...]
+    label: str | None
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The sum as lines of text: one step for each group, with the items in it."""
+        span = f"{self.probability:.3f} ({self.low:.3f} to {self.high:.3f})"
+        lines = [f"{neutral(self.name)}: {self.action}, {self.kind}, probability {span}"]
+        if self.label is not None:
+            lines.append(f"A label by hand decides: {neutral(self.label)}.")
+        lines.append(f"{self.prior:+6.2f}  prior")
+        for group, added in self.groups.items():
+            lines.append(f"{added:+6.2f}  {group}")
+            inside = [item for item in self.items if item.group == group]
+            lines += [f"        {item.log_odds:+.2f} {item.symbol}: {item.sentence}" for item in inside]
+        lines.append(f"{self.log_odds:+6.2f}  log-odds that nobody needs it")
+        return lines
+
+
+def verdict_of(folder: RunFolder, name: str | int) -> Verdict | None:
+    """The verdict on a cluster by its number, or on a page, site or provider by its name; None if there is none."""
+    weights = read_weights()
+    if isinstance(name, int):
+        clusters = folder.read(VERDICT_CLUSTERS)
+        return _verdict(clusters.slice(name - 1, 1), f"cluster {name}", weights) if 1 <= name <= len(clusters) else None
+    for unit, column in _NAMED_BY.items():
+        table = folder.read(UNITS[unit])
+        found = table.filter(pc.equal(table.column(column), name))
+        if len(found):
+            return _verdict(found.slice(0, 1), name, weights)
+    return None
+
+
+def _verdict(table: pa.Table, name: str, weights: Weights) -> Verdict:
+    row = table.to_pylist()[0]
+    sums: dict[str, float] = {}
+    for item in row["evidence"]:
+        sums[item["group"]] = sums.get(item["group"], 0.0) + item["log_odds"]
+    bounds = {group: weights.groups.get(group, (-99.0, 99.0)) for group in sums}
+    groups = {group: min(max(sums[group], low), high) for group, (low, high) in bounds.items()}
+    items = tuple(
+        Item(item["symbol"], item["group"], item["log_odds"], _sentence(weights, item["symbol"], item["value"]))
+        for item in row["evidence"]
+    )
+    return Verdict(
+        name=name,
+        action=row["action"],
+        kind=row["kind"],
+        probability=row["probability"],
+        low=row["probability_low"],
+        high=row["probability_high"],
+        prior=weights.prior,
+        groups=dict(sorted(groups.items(), key=lambda pair: -abs(pair[1]))),
+        log_odds=row["log_odds"],
+        items=items,
+        label=row["label"],
+    )
+
+
+def _sentence(weights: Weights, symbol: str, value: float) -> str:
+    known = weights.symbols.get(symbol)
+    return known.sentence.format(value=value) if known else ""

@@ -1,0 +1,150 @@
+"""What canonical markup keeps of elements and attributes, as lookup tables.
+
+Elements go by their numbers (`kernels.html.tagnames`). Left out is what a browser shows nothing for (`source`,
+`template`), and what anybody can put anywhere without a trace: phrases (`b`, `font`, `br`), and boxes (`div`, `span`)
+without attributes. Attributes are found by a hash of their names; those that do nothing are left out.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.hashing import GOLDEN
+from samehand.kernels.html import attributes, tagnames
+from samehand.kernels.html.tagnames import NAMES, Names, packed_name
+
+(KEPT, BOX, FUNCTIONAL, OPTIONAL_END, VOID, STANDS, HEAD_ONLY, ONCE, ALONE, IN_TABLE, RAW, SCRIPT) = (
+    1 << place for place in range(12)
+)
+"""Traits of an element: it is in the streams; it is a box, which is never in the skeleton, and in the stream of values
+only with attributes; its attributes are in the skeleton; its end tag may be missing; it has no end tag; it is there
+even where it is empty; it counts before `<body>` only; it counts once; it does not nest; it counts inside tables only;
+its content is skipped, by the rules of raw text or of scripts."""
+
+EMPTIED, STYLE, HIDDEN, TYPE = 1, 2, 4, 8
+"""Traits of an attribute: its value does not count; it is `style`, `hidden`, `type`."""
+
+START, CLOSE, END = 0x80, 0x81, 0x82
+"""Bytes of both streams: a start tag opens, a start tag closes, an end tag. VALUE and QUOTE are of the first alone."""
+VALUE, QUOTE = 0x83, 0x84
+FIRST_SYMBOL = 0x85
+"""Symbols of elements are bytes from here on. Symbols of attributes are letters and digits, which no value keeps."""
+
+_PHRASES = "b i em strong u small sub sup br wbr font nobr big tt s strike code mark"
+_CONTAINERS = (
+    "div span section article main header footer nav aside figure figcaption hgroup address center details summary"
+    " dialog search meta"
+)
+_SKELETON = (
+    "html head body link script h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a cite q dfn abbr ruby rt"
+    " time var samp kbd ins del picture img iframe embed object video audio map table caption colgroup col tbody thead"
+    " tfoot tr td th form label input button select optgroup option textarea output progress meter fieldset legend"
+    " canvas frame frameset applet marquee"
+)
+_SAME = {"ol": "ul", "dir": "ul", "menu": "ul", "acronym": "abbr"}
+_TRAITS = {
+    FUNCTIONAL: "link script a img iframe embed object form input button select option textarea label td th frame"
+    " video audio table",
+    OPTIONAL_END: "li p td tr th dt dd option body html head tbody thead tfoot colgroup optgroup rt caption",
+    VOID: "meta link img input hr col embed frame",
+    STANDS: "iframe script td th button select textarea canvas video object embed applet li img input hr",
+    HEAD_ONLY: "meta link frameset frame",
+    ONCE: "html head body",
+    ALONE: "form",
+    IN_TABLE: "caption colgroup col tbody thead tfoot tr td th",
+    RAW: "title textarea style xmp iframe noembed noframes noscript script template plaintext",
+    SCRIPT: "script",
+}
+_ATTRIBUTES = (
+    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt"
+    " target checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
+    " cellpadding cellspacing align valign bgcolor"
+)
+_ALPHABET = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+SYMBOL_OF = dict(zip(_ATTRIBUTES.split(), _ALPHABET, strict=False))
+_ATTRIBUTE_TRAITS = {"class": EMPTIED, "id": EMPTIED, "style": STYLE, "hidden": HIDDEN, "type": TYPE}
+
+_SLOT_BITS = 8
+_SLOT_SHIFT = np.uint64(64 - _SLOT_BITS)
+_LAST_SLOT = np.uint64((1 << _SLOT_BITS) - 1)
+_ONE = np.uint64(1)
+
+
+class Canon(NamedTuple):
+    """Lookup tables: classes of bytes, traits and symbols of elements by number, the same of attributes by place in
+    `attribute_keys`, and what becomes of the bytes of values."""
+
+    classes: NDArray[np.uint8]
+    traits: NDArray[np.uint16]
+    symbols: NDArray[np.uint8]
+    attribute_keys: NDArray[np.uint64]
+    attribute_traits: NDArray[np.uint8]
+    attribute_symbols: NDArray[np.uint8]
+    values: NDArray[np.uint8]
+
+
+class Tables(NamedTuple):
+    """All lookup tables."""
+
+    canon: Canon
+    names: Names
+
+
+def canon_tables() -> Tables:
+    """The tables."""
+    traits, symbols = _element_tables()
+    keys = np.zeros(1 << _SLOT_BITS, np.uint64)
+    attribute_traits, attribute_symbols = np.zeros(keys.size, np.uint8), np.zeros(keys.size, np.uint8)
+    for name in {**SYMBOL_OF, **dict.fromkeys(_ATTRIBUTE_TRAITS)}:
+        key = ((packed_name(name) ^ len(name)) * int(GOLDEN)) & 0xFFFFFFFFFFFFFFFF
+        slot = key >> int(_SLOT_SHIFT)
+        while keys[slot]:
+            slot = (slot + 1) & int(_LAST_SLOT)
+        keys[slot] = key
+        attribute_traits[slot] = _ATTRIBUTE_TRAITS.get(name, 0)
+        attribute_symbols[slot] = SYMBOL_OF.get(name, 0)
+    classes = attributes.byte_classes()
+    found = Canon(classes, traits, symbols, keys, attribute_traits, attribute_symbols, _value_kinds())
+    return Tables(found, tagnames.name_tables())
+
+
+def _element_tables() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    traits, symbols = np.zeros(tagnames.END, np.uint16), np.zeros(tagnames.END, np.uint8)
+    skeleton = _SKELETON.split()
+    for name in skeleton + _CONTAINERS.split() + list(_SAME):
+        traits[NAMES.index(name)] |= KEPT
+    for place, name in enumerate(skeleton):
+        symbols[NAMES.index(name)] = FIRST_SYMBOL + place
+    for name, other in _SAME.items():
+        symbols[NAMES.index(name)] = FIRST_SYMBOL + skeleton.index(other)
+    for name in _CONTAINERS.split():
+        traits[NAMES.index(name)] |= BOX
+    for trait, members in _TRAITS.items():
+        for name in members.split():
+            traits[NAMES.index(name)] |= trait
+    return traits, symbols
+
+
+DROPPED, NOISE, STOPS, REFERENCE, DOT = range(5)
+"""What a byte of a value does: nothing, it is kept, it ends what is kept, it may begin a reference or "./"."""
+
+
+def _value_kinds() -> NDArray[np.uint8]:
+    kinds = np.zeros(256, np.uint8)
+    kinds[:128] = NOISE
+    kinds[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz \t\n\r\f\v")] = DROPPED
+    kinds[list(b"?#")] = STOPS
+    kinds[list(b"&")] = REFERENCE
+    kinds[list(b".")] = DOT
+    return kinds
+
+
+@nb.njit(cache=True, nogil=True)
+def attribute_slot(key: np.uint64, keys: NDArray[np.uint64]) -> np.uint64:
+    """The place of an attribute in the tables; an empty place for one that is not there."""
+    slot = key >> _SLOT_SHIFT
+    while keys[slot] and keys[slot] != key:
+        slot = (slot + _ONE) & _LAST_SLOT
+    return slot

@@ -1,0 +1,172 @@
+"""The value of an attribute: where it is, whether it hides an element, and what is kept of it.
+
+Kept are the first few bytes of its punctuation. References are decoded, because `&#46;` is a dot. A "./" that changes
+nothing is dropped. What follows a `?` or `#` is content: everybody can add a query or a fragment of their own to every
+address.
+"""
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.canonical.names import DOT, NOISE, REFERENCE, STOPS
+from samehand.kernels.html.attributes import SPACE
+from samehand.kernels.html.blocks import find_byte, first_word
+
+MOST_BYTES = 8
+_MOST = np.uint64(MOST_BYTES)
+_LONGEST_NAME = np.uint64(31)
+_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+_HASH_SIGN, _AMPERSAND, _SLASH, _SEMICOLON = (np.uint8(byte) for byte in b"#&/;")
+_QUOTE, _APOSTROPHE, _EQUALS, _GREATER = (np.uint8(byte) for byte in b"\"'=>")
+_HIDES = np.frombuffer(b"display:none", np.uint8)
+_HIDDEN_TYPE = np.uint64(int.from_bytes(b"hidden", "little"))
+_LETTER_X = np.uint8(ord("x"))
+_NAMED = np.array(
+    [
+        [int.from_bytes(name, "little"), ord(value)]
+        for name, value in ((b"amp", "&"), (b"lt", "<"), (b"gt", ">"), (b"quot", '"'), (b"apos", "'"))
+    ],
+    np.uint64,
+)
+
+
+@nb.njit(cache=True, nogil=True)
+def value_span(
+    source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
+) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """The position behind the value of an attribute, and the start and end of the value."""
+    while position < stop and classes[source[position]] & SPACE:
+        position += _ONE
+    if position >= stop or source[position] != _EQUALS:
+        return position, position, position
+    position += _ONE
+    while position < stop and classes[source[position]] & SPACE:
+        position += _ONE
+    if position >= stop:
+        return stop, stop, stop
+    quote = source[position]
+    if quote in (_QUOTE, _APOSTROPHE):
+        end = find_byte(source, position + _ONE, stop, quote)
+        return end + _ONE, position + _ONE, end
+    start = position
+    while position < stop and source[position] != _GREATER and not classes[source[position]] & SPACE:
+        position += _ONE
+    return position, start, position
+
+
+@nb.njit(cache=True, nogil=True)
+def put_value(
+    source: NDArray[np.uint8],
+    start: np.uint64,
+    end: np.uint64,
+    kinds: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+    length: np.uint64,
+) -> np.uint64:
+    """Writes what is kept of the value source[start:end] to out[length:]; returns the new length."""
+    most = length + _MOST
+    position = start
+    while position < end and length < most:
+        byte = source[position]
+        kind = kinds[byte]
+        position += _ONE
+        if kind == NOISE:
+            out[length] = byte
+            length += _ONE
+        elif kind:
+            if kind == STOPS:
+                if byte == _HASH_SIGN and position == start + _ONE:
+                    out[length] = byte
+                    length += _ONE
+                break
+            if kind == DOT:
+                is_start = position == start + _ONE or source[position - _TWO] == _SLASH
+                if is_start and position < end and source[position] == _SLASH:
+                    position += _ONE
+                    continue
+            elif kind == REFERENCE:
+                position, byte = read_reference(source, position, end)
+                kind = kinds[byte]
+                if kind == STOPS:
+                    break
+                if not kind:
+                    continue
+            out[length] = byte
+            length += _ONE
+    return length
+
+
+@nb.njit(cache=True, nogil=True)
+def read_reference(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
+    """The position after the reference whose `&` is before `position`, and its byte; 0 for any but ASCII characters.
+
+    An `&` that begins no reference stands for itself.
+    """
+    if position < end and source[position] == _HASH_SIGN:
+        return _read_number(source, position, end)
+    packed, size = np.uint64(0), _ZERO
+    while position + size < end and size < _LONGEST_NAME and _is_letter(source[position + size]):
+        if size < np.uint64(8):
+            packed |= np.uint64(source[position + size]) << (size * np.uint64(8))
+        size += _ONE
+    after = position + size
+    if size == _ZERO or after >= end or source[after] != _SEMICOLON:
+        return position, _AMPERSAND
+    for row in range(_NAMED.shape[0]):
+        if _NAMED[row, 0] == packed:
+            return after + _ONE, np.uint8(_NAMED[row, 1])
+    return after + _ONE, np.uint8(0xFF)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_letter(byte: np.uint8) -> bool:
+    lower = byte | np.uint8(32)
+    return bool(np.uint8(97) <= lower <= np.uint8(122)) or bool(np.uint8(48) <= byte <= np.uint8(57))
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_number(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
+    """The same for a reference by number, whose `#` is at `position`."""
+    after = position + _ONE
+    is_hex = after < end and (source[after] | np.uint8(32)) == _LETTER_X
+    first = after + _ONE if is_hex else after
+    value = _ZERO
+    after = first
+    while after < end:
+        byte = source[after]
+        digit = np.uint64(byte) - np.uint64(48)
+        lower = np.uint64(byte | np.uint8(32)) - np.uint64(97)
+        if digit < np.uint64(10):
+            value = value * (np.uint64(16) if is_hex else np.uint64(10)) + digit
+        elif is_hex and lower < np.uint64(6):
+            value = value * np.uint64(16) + lower + np.uint64(10)
+        else:
+            break
+        value = min(value, np.uint64(0xFF))
+        after += _ONE
+    if after == first:
+        return position, _AMPERSAND
+    if after < end and source[after] == _SEMICOLON:
+        after += _ONE
+    return after, np.uint8(value)
+
+
+@nb.njit(cache=True, nogil=True)
+def hides(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> bool:
+    """Whether a style attribute says display:none, blanks aside."""
+    matched = 0
+    while position < end:
+        byte = source[position]
+        if byte > np.uint8(32):
+            lower = byte | np.uint8(32)
+            matched = matched + 1 if lower == _HIDES[matched] else int(lower == _HIDES[0])
+            if matched == _HIDES.size:
+                return True
+        position += _ONE
+    return False
+
+
+@nb.njit(cache=True, nogil=True)
+def is_hidden_type(source: NDArray[np.uint8], start: np.uint64, end: np.uint64) -> bool:
+    return bool(end - start == np.uint64(6) and first_word(source, start, np.uint64(6)) == _HIDDEN_TYPE)

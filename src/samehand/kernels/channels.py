@@ -1,0 +1,115 @@
+"""The similarity of style: noise and canonical markup together, in one place for every check and every answer.
+
+Noise alone is deceived twice. A comment or a script makes pages of one hand differ; a script that many sites load makes
+strangers alike. Canonical markup withstands both, but knows less. So noise counts fully only where markup agrees a
+little, and markup that agrees well counts alone. Of markup, the skeleton withstands most and knows least: it counts
+alone where it is nearly the same. docs/style.md has the curve and the figures behind it.
+`tests/test_kernels_channels.py` holds each function equal to a readable reference.
+"""
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels.buckets import similarity_of
+from samehand.kernels.pointers import lend
+from samehand.kernels.sketches import Lanes, SketchRows, matches_between, similarity_between
+
+KNOTS = ((0.0, 0.0), (0.20, 0.14), (0.35, 0.245), (0.63, 0.60), (1.0, 1.0))
+"""What a similarity of markup is worth alone, linear in between. Below 0.35 it is a weak link, which needs support."""
+AGREES, FACTOR = 0.15, 3.0
+"""Noise counts fully where markup reaches the first; elsewhere at most as much as markup times the second."""
+SAME_SKELETON, SAME_WORTH = 0.70, 0.60
+"""A skeleton of this similarity is worth that much alone, linear from there to 1."""
+
+_MARKUP = np.array([knot[0] for knot in KNOTS])
+_WORTH = np.array([knot[1] for knot in KNOTS])
+
+
+class StyleRows(NamedTuple):
+    """Narrow sketches of noise, and of both streams of markup: punctuation of values and skeleton, of equal size.
+
+    A stream that fills fewer than `poor` dimensions says little.
+    """
+
+    words: NDArray[np.uint64]
+    filled: NDArray[np.int16]
+    lanes: Lanes
+    values_words: NDArray[np.uint64]
+    values_filled: NDArray[np.int16]
+    skeleton_words: NDArray[np.uint64]
+    skeleton_filled: NDArray[np.int16]
+    markup_lanes: Lanes
+    poor: int
+
+
+@nb.njit(cache=True, nogil=True)
+def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_pages: int) -> np.float32:
+    """The similarity of two pages, of which none, one or both have little markup."""
+    if poor_pages == 2:
+        return noise
+    trusted = noise if markup >= np.float32(AGREES) else min(noise, np.float32(np.float32(FACTOR) * markup))
+    if poor_pages:
+        return trusted
+    share = np.float32((skeleton - SAME_SKELETON) / (1.0 - SAME_SKELETON))
+    alone = np.float32(SAME_WORTH + share * (1.0 - SAME_WORTH)) if share >= 0 else np.float32(0.0)
+    return max(worth(markup), trusted, alone)
+
+
+@nb.njit(cache=True, nogil=True)
+def worth(markup: np.float32) -> np.float32:
+    """What a similarity of markup is worth without noise."""
+    knot = 1
+    while knot < _MARKUP.size - 1 and markup > _MARKUP[knot]:
+        knot += 1
+    share = (markup - _MARKUP[knot - 1]) / (_MARKUP[knot] - _MARKUP[knot - 1])
+    return np.float32(_WORTH[knot - 1] + share * (_WORTH[knot] - _WORTH[knot - 1]))
+
+
+@nb.njit(cache=True, nogil=True)
+def _between(rows: StyleRows, row: np.uint64, others: StyleRows, other: np.uint64) -> np.float32:
+    noise = similarity_between(
+        SketchRows(rows.words, rows.filled, rows.lanes), row, SketchRows(others.words, others.filled, rows.lanes), other
+    )
+    in_values = matches_between(
+        SketchRows(rows.values_words, rows.values_filled, rows.markup_lanes),
+        row,
+        SketchRows(others.values_words, others.values_filled, rows.markup_lanes),
+        other,
+    )
+    in_skeleton = matches_between(
+        SketchRows(rows.skeleton_words, rows.skeleton_filled, rows.markup_lanes),
+        row,
+        SketchRows(others.skeleton_words, others.skeleton_filled, rows.markup_lanes),
+        other,
+    )
+    markup = np.float32((in_values[0] + in_skeleton[0]) / max(in_values[1] + in_skeleton[1], np.int64(1)))
+    shapes = min(rows.skeleton_filled[row], others.skeleton_filled[other])
+    skeleton = np.float32(in_skeleton[0] / max(in_skeleton[1], np.int64(1))) if shapes >= rows.poor else np.float32(0.0)
+    poor_pages = int(_is_poor(rows, row)) + int(_is_poor(others, other))
+    return combined(noise, markup, skeleton, poor_pages)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_poor(rows: StyleRows, row: np.uint64) -> bool:
+    return bool(rows.values_filled[row] + rows.skeleton_filled[row] < 2 * rows.poor)
+
+
+@similarity_of(StyleRows)
+@nb.njit(cache=True, nogil=True)
+def style_similarity(rows: StyleRows, left: int, right: int) -> np.float32:
+    """Similarity of two rows of the same table."""
+    return _between(rows, np.uint64(left), rows, np.uint64(right))
+
+
+@nb.njit(cache=True, nogil=True)
+def cross_similarities(rows: StyleRows, queries: StyleRows) -> NDArray[np.float32]:
+    """Similarity of every query (rows) to every row (columns)."""
+    result = np.empty((queries.filled.size, rows.filled.size), np.float32)
+    lent, lent_queries = lend(rows), lend(queries)
+    for row in range(result.shape[1]):
+        for query in range(result.shape[0]):
+            result[query, row] = _between(lent, np.uint64(row), lent_queries, np.uint64(query))
+    return result

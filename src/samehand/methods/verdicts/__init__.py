@@ -1,0 +1,1 @@
+"""The verdict: evidence of all methods to kind, probability and reasons, for pages, sites, clusters and providers."""

@@ -1,0 +1,116 @@
+"""The weights behind verdicts: a readable file that says how much each piece of evidence counts, and why.
+
+A verdict is a sum of weights of evidence in natural-log odds. Evidence comes in groups. The items of a group are
+correlated, so what a group adds is bounded (`low`, `high`). One monotone calibration turns the sum into a probability.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import math
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.base.errors import SettingsError
+from samehand.store.shape import fits
+
+SHIPPED_WEIGHTS = Path(__file__).parents[2] / "data" / "verdict.toml"
+
+_CURVES = ("log_odds", "probability", "low", "high")
+_SHAPE = {
+    "prior": float,
+    "groups": {str: {"low": float, "high": float}},
+    "symbols": {str: {"group": str, "weight": float, "sentence": str}},
+    "calibration": {name: [float] for name in _CURVES},
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Symbol:
+    """One kind of evidence. `{value}` in its sentence stands for what was found."""
+
+    name: str
+    group: str
+    weight: float
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Calibration:
+    """Knots of a monotone curve from log-odds to probability, with the interval around it."""
+
+    log_odds: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    def at(self, log_odds: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Probability and its lower and upper bound, linear between the knots."""
+        return tuple(np.interp(log_odds, self.log_odds, curve) for curve in (self.probability, self.low, self.high))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Weights:
+    """Everything that turns evidence into a probability."""
+
+    prior: float
+    groups: dict[str, tuple[float, float]]
+    symbols: dict[str, Symbol]
+    calibration: Calibration
+    digest: str
+
+    @property
+    def group_names(self) -> list[str]:
+        """The groups, in the order of the file."""
+        return list(self.groups)
+
+
+@functools.lru_cache(maxsize=4)
+def read_weights(path: Path = SHIPPED_WEIGHTS) -> Weights:
+    """The weights in a file. SettingsError if the file is not what it must be."""
+    try:
+        raw = path.read_bytes()
+        stored = tomllib.loads(raw.decode("utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
+    except ValueError as error:
+        raise SettingsError(f"{path} is not valid TOML ({error}).") from None
+    if not fits(stored, _SHAPE):
+        raise SettingsError(f"{path} is no file of weights: it needs prior, groups, symbols and calibration.")
+    return _checked(path, stored, hashlib.sha256(raw).hexdigest()[:16])
+
+
+def _checked(path: Path, stored: dict[str, Any], digest: str) -> Weights:
+    groups = {name: (float(group["low"]), float(group["high"])) for name, group in stored["groups"].items()}
+    symbols = {
+        name: Symbol(name, item["group"], float(item["weight"]), item["sentence"])
+        for name, item in stored["symbols"].items()
+    }
+    curves = [np.array(stored["calibration"][name], np.float64) for name in _CURVES]
+    calibration = Calibration(*curves)
+    unknown = sorted({symbol.group for symbol in symbols.values()} - set(groups))
+    if unknown:
+        raise SettingsError(f"{path} names the groups {', '.join(unknown)} that it does not define.")
+    if any(low > 0 or high < 0 for low, high in groups.values()):
+        raise SettingsError(f"{path}: the bounds of a group must hold 0 between them.")
+    if not _is_calibration(calibration):
+        raise SettingsError(f"{path}: the calibration must rise, from 0 to 1, with low ≤ probability ≤ high.")
+    return Weights(float(stored["prior"]), groups, symbols, calibration, digest)
+
+
+def _is_calibration(curve: Calibration) -> bool:
+    sizes = {part.size for part in (curve.log_odds, curve.probability, curve.low, curve.high)}
+    if len(sizes) != 1 or min(sizes) < 2:
+        return False
+    rises = (np.diff(curve.log_odds) > 0).all() and (np.diff(curve.probability) >= 0).all()
+    within = (curve.low >= 0).all() and (curve.low <= curve.probability).all()
+    return bool(rises and within and (curve.probability <= curve.high).all() and (curve.high <= 1).all())
+
+
+def log_odds(probability: float) -> float:
+    """Natural-log odds of a probability."""
+    return math.log(probability / (1 - probability))

@@ -1,0 +1,78 @@
+"""Tables of the verdicts: what each page, site, cluster and provider is, how sure that is, and why."""
+
+import dataclasses
+
+import pyarrow as pa
+
+from samehand.store.columns import (
+    CLUSTER_NUMBER,
+    DOC_ID,
+    PAGE_ID,
+    PAGES_COUNT,
+    PROVIDER,
+    REAL,
+    SHARE,
+    SITE,
+    SITES_COUNT,
+    STYLE_CLUSTER_ID,
+    TEXT,
+    URL,
+    list_of,
+)
+from samehand.store.table import Column, Table
+
+EVIDENCE_ITEM = pa.struct(
+    [
+        pa.field("symbol", pa.string(), nullable=False),
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("value", pa.float32(), nullable=False),
+        pa.field("log_odds", pa.float32(), nullable=False),
+    ]
+)
+"""One item of evidence: its name, its group, what was found, and what it adds before the bounds of its group."""
+
+_VERDICT = (
+    Column("action", TEXT, "What the policy of the run says: keep, review, drop (pages) or block (sites)."),
+    Column("kind", TEXT, "What it is."),
+    Column("probability", REAL, "Probability that nobody needs it."),
+    Column("probability_low", REAL, "Lower end of the 95 % interval."),
+    Column("probability_high", REAL, "Upper end of the 95 % interval."),
+    Column("log_odds", REAL, "The sum of the evidence, with the prior: natural-log odds before calibration."),
+    Column("evidence", list_of(EVIDENCE_ITEM), "Items of evidence, strongest first."),
+    Column("label", TEXT, "Label by hand, if there is one: it decides.", required=False),
+)
+_GUARD = Column("guard", list_of(TEXT), "Guard lists that the site is on: it is never blocked.")
+
+VERDICT_PAGES = Table(
+    "verdicts/pages",
+    "One row per page.",
+    (
+        URL,
+        DOC_ID,
+        PAGE_ID,
+        dataclasses.replace(SITE, required=False),
+        *_VERDICT,
+        Column("survivor_page_id", PAGE_ID.type, "The page to keep instead, of near replicas.", required=False),
+    ),
+)
+VERDICT_SITES = Table(
+    "verdicts/sites",
+    "One row per site.",
+    (SITE, URL, PAGE_ID, PAGES_COUNT, *_VERDICT, _GUARD),
+)
+VERDICT_CLUSTERS = Table(
+    "verdicts/clusters",
+    "One row per style cluster, by rank.",
+    (CLUSTER_NUMBER, STYLE_CLUSTER_ID, PAGES_COUNT, SITES_COUNT, *_VERDICT),
+    is_ranked=True,
+)
+VERDICT_PROVIDERS = Table(
+    "verdicts/providers",
+    "One row per provider of name servers.",
+    (
+        PROVIDER,
+        SITES_COUNT,
+        Column("unwanted_share", SHARE, "Share of its sites that are parked, for sale or part of a farm."),
+        *_VERDICT,
+    ),
+)

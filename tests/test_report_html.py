@@ -1,0 +1,134 @@
+"""The report: one file that is whole, small and harmless, whatever the pages hold."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import samehand
+from conftest import Ended
+from crawls import small_crawl, write_warc
+from samehand.answers.report.layout import tree_layout
+
+LARGEST = 300_000
+HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\u202e</pre></style>"
+
+
+class Tags(HTMLParser):
+    """The tags of a document with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture(scope="module")
+def report(demo_run: samehand.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from samehand.answers.report.page import write_report
+
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(demo_run, out)
+    return out
+
+
+def test_it_is_small_and_asks_for_nothing(report: Path) -> None:
+    text = report.read_text()
+    assert len(text.encode()) < LARGEST
+    tags = Tags(text).found
+    assert "script" not in {tag for tag, _ in tags}
+    for _, attributes in tags:
+        assert not {"src", "srcset", "data", "action", "background"} & set(attributes)
+        assert not any(name.startswith("on") for name in attributes)
+        assert (attributes.get("href") or "#").startswith("#")
+    assert "default-src 'none'" in text
+
+
+def test_every_figure_is_told_in_words(report: Path) -> None:
+    figures = [attributes for tag, attributes in Tags(report.read_text()).found if tag == "figure"]
+    assert len(figures) >= 8
+    assert all(len(attributes["aria-label"] or "") > 30 for attributes in figures)
+
+
+def test_clusters_have_verdicts_and_marked_pages(report: Path, demo_run: samehand.Run) -> None:
+    text = report.read_text()
+    assert "log-odds that nobody needs it" in text
+    assert text.count("<mark>") > 10
+    assert f"{demo_run.counts('verdicts')['page_actions']['drop']:,}" in text
+
+
+def test_the_same_run_gives_the_same_file(report: Path, demo_run: samehand.Run, tmp_path: Path) -> None:
+    from samehand.answers.report.page import write_report
+
+    write_report(demo_run, tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == report.read_bytes()
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+def test_hostile_pages_stay_text(tmp_path: Path, interactive: bool) -> None:
+    from samehand.answers.report.page import report_html
+
+    pages = {f"http://s{n}.example/?{HOSTILE}": page for n, page in enumerate(small_crawl().values())}
+    hostile = {url: page.replace(b"<body", HOSTILE.encode() + b"<body", 1) for url, page in pages.items()}
+    run = samehand.scan(write_warc(tmp_path / "c.warc", hostile), tmp_path / "run", signals="style", workers=1)
+    text = report_html(run, interactive=interactive)
+    tags = [tag for tag, _ in Tags(text).found]
+    assert tags.count("script") == int(interactive)
+    assert "img" not in tags
+    assert "\u202e" not in text
+    if interactive:
+        assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]+'", text)
+
+
+def test_a_run_without_clusters_has_a_report(tmp_path: Path) -> None:
+    from samehand.answers.report.page import report_html
+
+    file = write_warc(tmp_path / "c.warc", {"http://a.example/": b"<html><body><p>One page.</p></body></html>"})
+    text = report_html(samehand.scan(file, tmp_path / "run", signals="style", workers=1))
+    assert "From records to answers" in text
+
+
+def test_the_command(samehand_command: Callable[..., Ended], demo_run: samehand.Run, tmp_path: Path) -> None:
+    ended = samehand_command("report", demo_run.path, "-o", tmp_path / "r.html")
+    assert ended.code == 0
+    assert (tmp_path / "r.html").is_file()
+    assert "kB" in ended.err
+
+
+@pytest.mark.browser
+def test_it_opens_in_a_browser_without_a_request_or_a_complaint(report: Path) -> None:
+    """Chromium opens the file from disk: no request leaves, nothing is logged, nothing overflows the page."""
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("Chromium and its driver are not installed: apt-get install chromium chromium-driver")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=390,800"):
+        options.add_argument(argument)
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    with webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))) as browser:
+        browser.get(report.as_uri())
+        assert browser.get_log("browser") == []
+        events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+        asked = [
+            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
+        ]
+        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+        width = browser.execute_script("return document.documentElement.scrollWidth")
+        assert width <= browser.execute_script("return window.innerWidth")
+
+
+def test_nodes_of_a_forest_have_places_of_their_own() -> None:
+    places = tree_layout(6, np.array([[0, 1], [1, 2], [1, 3], [4, 5]]))
+    assert places.shape == (6, 2)
+    assert len({tuple(place) for place in places.tolist()}) == 6
+    assert np.isfinite(places).all()
+    assert tree_layout(0, np.zeros((0, 2), np.int64)).shape == (0, 2)
