@@ -6,6 +6,7 @@ the exception, or if a kernel still runs after GRACE_SECONDS. Nothing is lost th
 name, and the next run does it again.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -89,8 +90,13 @@ def main() -> NoReturn:
             run()
         finally:
             interrupts.is_ending = True
-    except SystemExit:
-        raise
+    except SystemExit as end:
+        if not interrupts.came:
+            raise
+        # Python ends itself by SIGINT after an interrupt inside exec(), even if the exception was caught.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(end.code if isinstance(end.code, int) else INTERRUPTED)
     except BaseException as error:
         # Native modules turn an interrupt of their import into errors of their own.
         if interrupts.came:
