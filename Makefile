@@ -32,11 +32,14 @@ docs: $(TEST_STAMP)
 evaluate: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m evaluation.style --data $(DATA)
+	$(BIN)/python -m evaluation.style_homepages --data $(DATA)
+	$(BIN)/python -m evaluation.evasion --data $(DATA)
 	$(BIN)/python -m evaluation.replica --data $(DATA)
 	$(BIN)/python -m evaluation.evasion_replica --data $(DATA)
 	$(BIN)/python -m evaluation.sites --data $(DATA)
 	$(BIN)/python -m evaluation.language --data $(DATA)
 	$(BIN)/python -m evaluation.phrases --data $(DATA)
+	$(BIN)/python -m evaluation.verdicts --data $(DATA)
 
 # Speed, as ratios against peers measured in the same run. Long.
 bench: $(TEST_STAMP)

@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 import samehand
+from runs import Ended
 from samehand.cli.demo import DemoFiles, write_demo
 from samehand.cli.main import main
 
@@ -35,14 +35,6 @@ def demo_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> sameh
 def style_run(demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory) -> samehand.Run:
     """The demo crawl, scanned for style alone, as `samehand scan` does. Nobody may change it."""
     return samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("style") / "run", workers=1, signals="style")
-
-
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture

@@ -70,3 +70,11 @@ class CountingEngine(LocalEngine):
     def group(self, method: Method, *rest: Any) -> Counts:
         self.work[method.name] += 1
         return super().group(method, *rest)
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str

@@ -26,6 +26,7 @@ DOCUMENTS = (
     "docs/language.md",
     "docs/phrases.md",
     "docs/exports.md",
+    "docs/verdicts.md",
 )
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

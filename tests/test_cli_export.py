@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import samehand
-from conftest import Ended
-from runs import copy_of, judge_run, kinds_of
+from runs import Ended, copy_of, judge_run, kinds_of
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
 from samehand.exports import guard as guard_module

@@ -233,7 +233,7 @@ def test_what_is_said(samehand_command: Callable[..., object], tmp_path: Path) -
     ended = samehand_command("scan", path, "-o", tmp_path / "run", "--workers", 1)
     assert "WARNING: no page has a URL" in ended.err
     assert "--url-column" in ended.err
-    assert "4 of 4 pages are plain text, which has no markup for style to judge." in ended.err
+    assert "4 of 4 pages are plain text, which has no markup for style and sites to judge." in ended.err
     ended = samehand_command("scan", path, "-o", tmp_path / "named", "--url-column", "link", "--signals", "replica")
     assert "URL" not in ended.err
     ended = samehand_command("scan", path, "-o", tmp_path / "wrong", "--text-column", "body")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import samehand
-from conftest import Ended
 from crawls import small_crawl, write_warc
+from runs import Ended
 from samehand.answers.report.layout import tree_layout
 
 LARGEST = 300_000

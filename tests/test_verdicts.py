@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import samehand
-from conftest import Ended
+from runs import Ended
 from samehand.base.errors import UsageError
 from samehand.cli.demo import DemoFiles
 from samehand.methods.verdicts.model import read_weights

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from samehand.engine.spark import SparkEngine
     from samehand.methods.style.compare import Comparison
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __all__ = [
     "Comparison",

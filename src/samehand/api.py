@@ -55,7 +55,7 @@ def scan(
     Example:
         >>> run = samehand.scan(crawl, out)
         >>> run.methods
-        ['style', 'replica', 'classes', 'language', 'phrases', 'sites', 'verdicts']
+        ['style', 'replica', 'language', 'phrases', 'classes', 'sites', 'verdicts']
     """
     from samehand.engine.pipeline import run_scan
 

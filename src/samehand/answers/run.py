@@ -367,9 +367,10 @@ class Run(RunExports, RunVerdicts, TextGroups):
             ... ''')
             class      clusters  pages
             copy              1     10
-            link farm         2    156
+            identical         1     25
+            link farm         3    176
             mirror            1     60
-            [3 rows]
+            [4 rows]
         """
         from samehand.answers.sql import run_query
 

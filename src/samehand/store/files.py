@@ -6,7 +6,7 @@ FILES = {
     "lock": "Held by the process that writes.",
     "done": "What is done: a record for each part and each method, with the digest of what it was made from.",
     "stdin": "Standard input, if the run was made from it.",
-    "style/sketches": "Fingerprints cut to 8 bits a dimension, as arrays that are mapped; made anew if lost.",
+    "style/sketches": "Fingerprints cut to a few bits a dimension, as arrays that are mapped; made anew if lost.",
     "spark": "Scratch files of grouping on Spark; removed at the end.",
     "replica/lexicon.parquet": "The lexicon of the near replicas.",
     "language/model.lm": "The language model.",
