@@ -125,7 +125,8 @@ def _first_candidates(
     stored: StoredWords, shared: SharedWindows, passages: SharedWindows, least_share: float
 ) -> Candidates:
     """The pages whose share of shared phrases, telling or not, reaches the bar."""
-    parts: list[tuple[NDArray[np.integer], ...]] = []
+    nothing = np.zeros(0, np.int64)
+    parts: list[tuple[NDArray[np.integer], ...]] = [(nothing,) * 5]
     for first, words, bounds, _ in stored.pages():
         found = shared.find(window_hashes(words, bounds, PHRASE))
         long = passages.find(window_hashes(words, bounds, PASSAGE))
