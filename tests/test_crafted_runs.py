@@ -519,7 +519,7 @@ damaged(SITE_CLUSTERS, {"sites", "label"})
 damaged(PROVIDERS, {"sites", "label"})
 columns_are_wrong(SITES, {"sites", "label"}, "page_id")
 columns_are_wrong(SITES, {"sites", "label"}, "kind")
-columns_are_wrong(SITE_CLUSTERS, {"sites", "label"}, "mean_distance")
+columns_are_wrong(SITES, {"sites"}, "probability")
 columns_are_wrong(PROVIDERS, {"sites", "label"}, "sites")
 for name in ("page_id", "site_cluster_id"):
     for value in (1 << 62, -1, 99):

@@ -335,7 +335,7 @@ def test_digests_know_only_settings_that_are_not_at_their_defaults(monkeypatch: 
 # 6. Names of columns.
 
 
-OWN_VALUES = {"kind", "verdict", "reason", "score", "evidence", "probability"}
+OWN_VALUES = {"kind", "verdict", "reason", "score", "evidence", "jaccard", "label", "probability"}
 """What each method says in its own words: no key of a join."""
 
 
@@ -385,7 +385,7 @@ def test_a_mail_run_answers_every_command(mail: Path, tmp_path: Path, samehand_c
     for command in (["clusters", run], ["show", run, "1"], ["like", run, "0"], ["spread", run, "--seeds", seeds]):
         ended = samehand_command(*command)
         assert (ended.code, ended.out) == (2, "")
-        assert "holds mail, and style is a method for web pages. It has: replica." in ended.err
+        assert "holds mail, and style is a method for web pages. It has: replica, verdicts." in ended.err
     for command in (["sites", run], ["label", run]):
         ended = samehand_command(*command)
         assert (ended.code, ended.out) == (2, "")
@@ -518,7 +518,7 @@ def test_methods_run_on_the_engine_that_is_asked_for(run: samehand.Run, tmp_path
     )
     engine = CountingEngine()
     style_only.compute(method, engine=engine)
-    assert engine.work == {"read": 1, method: 1} | ({"classes": 1} if method == "replica" else {})
+    assert engine.work == {"read": 1, method: 1, "verdicts": 1} | ({"classes": 1} if method == "replica" else {})
 
 
 # 9. The facade.

@@ -38,7 +38,8 @@ def test_planted_pages_are_named_and_honest_ones_kept(demo_run: samehand.Run, tr
         kinds.setdefault(truth.get(row["url"], ""), Counter())[row["kind"], row["action"]] += 1
     assert {kind for kind, _ in kinds["parked"]} <= {"parked-ads", "for-sale"}
     for kind in ("honest", "forum"):
-        assert all(action == "keep" for _, action in kinds[kind]), kinds[kind]
+        others = {found for found in kinds[kind] if found != ("empty", "drop")}  # one honest page holds nothing
+        assert all(action == "keep" for _, action in others), kinds[kind]
     assert all(action == "review" for _, action in kinds["fake"]), kinds["fake"]
 
 
