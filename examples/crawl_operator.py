@@ -12,9 +12,9 @@ FEWEST_SITES = 3
 
 def sites_to_drop(crawl: str, folder: str, ours: str) -> dict[str, str]:
     """Sites that bring nothing new, each with the reason. Names in the file `ours` are never among them."""
-    # Style alone finds templates, and many honest sites share one. Near replicas tell which clusters are link farms
-    # and mirrors, so both methods are needed.
-    run = samehand.scan(crawl, folder, signals=["style", "replica"])
+    # Style alone finds templates, and many honest sites share one. The other methods tell which clusters are link farms
+    # and mirrors.
+    run = samehand.scan(crawl, folder)
     drop = {}
     for cluster in run.clusters():
         number, kind = cluster["cluster_number"], cluster["class"]

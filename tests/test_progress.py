@@ -79,6 +79,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "kernels"
     (folder / "text").mkdir(parents=True)
     for name in progress.KERNELS_OF.values():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.py").write_text(f"# {name}")
     monkeypatch.setattr(progress, "KERNELS", folder)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
