@@ -4,7 +4,7 @@ Prints each figure of the method with its 95 % interval, recall over hands that 
 probabilities by hand, every miss with what the rules saw, the cost a page, and the paper's tables on the generated
 world (sites_generated). Exits with 1 when a floor is missed.
 
-The rules were written with the shared slice in view, so its figures are those of training. A hand is left out by taking
+The rules were written with the labelled pages in view: these are figures of training. A hand is left out by taking
 away every phrase that no page of another hand shows: what remains is what the rules would know of a hand they have
 never seen. Generic wording that only one hand happens to use goes, too, so this is less than an unseen hand would get.
 """

@@ -1,4 +1,4 @@
-"""Labelled home pages for the evaluation of sites: the shared slice of 2018, other real pages, default pages.
+"""Labelled home pages for the evaluation of sites: the labelled ones of 2018, other real pages, default pages.
 
 Pages are read from where they lie; nothing of them is kept in the project. A hand is a kit, a template or an owner; a
 page without a named hand is a hand of its own.
