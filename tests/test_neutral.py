@@ -121,8 +121,12 @@ def commands() -> Iterator[tuple[list[str], list[str]]]:
 
 
 def test_every_command_and_format_is_harmless(
-    hostile_input: Path, tmp_path: Path, samehand_command: Callable[..., tuple[int, str, str]]
+    hostile_input: Path,
+    tmp_path: Path,
+    samehand_command: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # a report is written to the current folder
     run = tmp_path / "run"
     code, out, err = samehand_command("scan", hostile_input, "-o", run, "--signals", "all", "--workers", "1")
     assert code == 3  # the last line is damaged

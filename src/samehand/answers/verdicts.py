@@ -2,10 +2,8 @@
 
 import dataclasses
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from samehand.answers.arguments import told
 from samehand.answers.result import Result
@@ -49,12 +47,7 @@ def _actions(table: pa.Table, unit: str, policy: str) -> pa.ChunkedArray:
     probability = table.column("probability").to_numpy()
     if unit == "pages":
         return pa.chunked_array([rules.page_actions(kinds, probability)])
-    guarded = _has_items(table.column("guard")) if "guard" in table.column_names else np.zeros(len(table), np.bool_)
-    return pa.chunked_array([rules.site_actions(kinds, probability, may_block(table.column("evidence")) & ~guarded)])
-
-
-def _has_items(lists: pa.ChunkedArray) -> NDArray[np.bool_]:
-    return np.asarray(pc.list_value_length(lists).to_numpy() > 0)
+    return pa.chunked_array([rules.site_actions(kinds, probability, may_block(table.column("evidence")))])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def _site_rows(
     pages = facts.per_site(np.ones(facts.site.size, np.bool_))
     page_ids = folder.page_ids.ids(sites.home_rows)
     names = {"site": sites.names, "url": _urls(folder, sites.home_rows), "page_id": page_ids, "pages": pages}
-    return pa.table({**names, **columns, "guard": [[]] * facts.sites})
+    return pa.table({**names, **columns})
 
 
 def _urls(folder: RunFolder, rows: NDArray[np.int64]) -> pa.Array:

@@ -7,7 +7,6 @@ correlated, so what a group adds is bounded (`low`, `high`). One monotone calibr
 import dataclasses
 import functools
 import hashlib
-import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -109,8 +108,3 @@ def _is_calibration(curve: Calibration) -> bool:
     rises = (np.diff(curve.log_odds) > 0).all() and (np.diff(curve.probability) >= 0).all()
     within = (curve.low >= 0).all() and (curve.low <= curve.probability).all()
     return bool(rises and within and (curve.probability <= curve.high).all() and (curve.high <= 1).all())
-
-
-def log_odds(probability: float) -> float:
-    """Natural-log odds of a probability."""
-    return math.log(probability / (1 - probability))

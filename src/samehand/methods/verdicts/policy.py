@@ -2,7 +2,7 @@
 
 A policy has a table for pages (keep, review, drop) and one for sites, clusters and providers (keep, review, block). A
 row names a kind and the probability from which on the action is taken. What no row matches is kept. `block` also
-needs evidence from two groups, purpose among them, and no guard hit: otherwise it becomes `review`.
+needs evidence from two groups, purpose among them: otherwise it becomes `review`.
 """
 
 import dataclasses

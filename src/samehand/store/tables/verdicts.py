@@ -41,7 +41,6 @@ _VERDICT = (
     Column("evidence", list_of(EVIDENCE_ITEM), "Items of evidence, strongest first."),
     Column("label", TEXT, "Label by hand, if there is one: it decides.", required=False),
 )
-_GUARD = Column("guard", list_of(TEXT), "Guard lists that the site is on: it is never blocked.")
 
 VERDICT_PAGES = Table(
     "verdicts/pages",
@@ -58,7 +57,7 @@ VERDICT_PAGES = Table(
 VERDICT_SITES = Table(
     "verdicts/sites",
     "One row per site.",
-    (SITE, URL, PAGE_ID, PAGES_COUNT, *_VERDICT, _GUARD),
+    (SITE, URL, PAGE_ID, PAGES_COUNT, *_VERDICT),
 )
 VERDICT_CLUSTERS = Table(
     "verdicts/clusters",
