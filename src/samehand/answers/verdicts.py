@@ -1,6 +1,7 @@
 """Verdicts of a run: what to do with pages, sites, clusters and providers, and the sum behind each."""
 
 import dataclasses
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -117,20 +118,22 @@ class Verdict:
 
 def verdict_of(folder: RunFolder, name: str | int) -> Verdict | None:
     """The verdict on a cluster by its number, or on a page, site or provider by its name; None if there is none."""
-    weights = read_weights()
     if isinstance(name, int):
-        clusters = folder.read(VERDICT_CLUSTERS)
-        return _verdict(clusters.slice(name - 1, 1), f"cluster {name}", weights) if 1 <= name <= len(clusters) else None
-    for unit, column in _NAMED_BY.items():
-        table = folder.read(UNITS[unit])
-        found = table.filter(pc.equal(table.column(column), name))
-        if len(found):
-            return _verdict(found.slice(0, 1), name, weights)
-    return None
+        return verdict_where(folder, "clusters", "cluster_number", name)
+    verdicts = (verdict_where(folder, unit, column, name) for unit, column in _NAMED_BY.items())
+    return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-def _verdict(table: pa.Table, name: str, weights: Weights) -> Verdict:
-    row = table.to_pylist()[0]
+def verdict_where(folder: RunFolder, unit: str, column: str, value: str | int) -> Verdict | None:
+    """The verdict on the unit whose `column` has `value`."""
+    found = folder.find(UNITS[unit], column, value)
+    if not len(found):
+        return None
+    row = found.to_pylist()[0]
+    return _verdict(row, f"cluster {value}" if unit == "clusters" else row[_NAMED_BY[unit]], read_weights())
+
+
+def _verdict(row: dict[str, Any], name: str, weights: Weights) -> Verdict:
     sums: dict[str, float] = {}
     for item in row["evidence"]:
         sums[item["group"]] = sums.get(item["group"], 0.0) + item["log_odds"]
