@@ -2,8 +2,8 @@
 
 The first folder below the given one that is named like a host is the host: `mirror/example.org/a/b.html` is
 http://example.org/a/b.html, and so is `backup/mirror/example.org/a/b.html`. If none is, the first folder is the host. A
-file that lies directly in the given folder has no URL. Links are never followed, because they may lead out of the folder or
-in a circle.
+file that lies directly in the given folder has no URL. Links are never followed, because they may lead out of the
+folder or in a circle.
 """
 
 import os
