@@ -5,21 +5,25 @@ atheris watches the modules that read hostile bytes. It cannot see into numba ke
 
 import argparse
 import os
+import pkgutil
 import sys
 from pathlib import Path
 
 import atheris
 
-WATCHED = ["samehand.sources", "samehand.html", "samehand.methods.sites.nameservers", "samehand.base"]
+import samehand.kernels
 
-with atheris.instrument_imports(include=WATCHED):
+KERNELS = [module.name for module in pkgutil.walk_packages(samehand.kernels.__path__, "samehand.kernels.")]
+"""numba cannot compile code that is watched."""
+
+with atheris.instrument_imports(include=["samehand"], exclude=KERNELS):
     from fuzz.parsers import TARGETS, scratch
 
 
 def fuzz(name: str, seconds: int, seed: int) -> None:
     """Fuzzes one target until the time is over. libFuzzer ends the process, with 0 if nothing failed."""
     target = TARGETS[name]
-    corpus, words = scratch() / name, scratch() / f"{name}.words"
+    corpus, words = scratch() / f"{name}.corpus", scratch() / f"{name}.words"
     corpus.mkdir()
     for place, start in enumerate(target.seeds()):
         (corpus / f"{place}").write_bytes(start)
