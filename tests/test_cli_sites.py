@@ -117,7 +117,7 @@ def test_dns_only_when_asked(run: Path, samehand_command: Command) -> None:
         (("sites", "nothing"), 2, "samehand scan"),
         (("structure", "none.html", "none.html"), 4, "Give two HTML files"),
         (("label", "nothing"), 2, "not a run folder"),
-        (("label", "RUN", "--answers", "none.csv"), 4, "none.csv is not there"),
+        (("label", "RUN", "--answers", "none.csv"), 4, "none.csv cannot be read"),
     ],
 )
 def test_errors_say_the_next_step(
@@ -171,7 +171,7 @@ def test_structure_as_json(tmp_path: Path, samehand_command: Command) -> None:
 
 def known_answers(demo: DemoFiles, path: Path) -> Path:
     kinds = kinds_of(demo, "domain")
-    lines = [f"{site},{'spam' if kind == 'parked' else 'other'}\n" for site, kind in kinds.items()]
+    lines = [f"{site},{'spam' if kind == 'parked' else 'ok'}\n" for site, kind in kinds.items()]
     path.write_text("site,label\n" + "".join(lines))
     return path
 
@@ -180,7 +180,7 @@ def test_labels_from_a_file(demo: DemoFiles, run: Path, tmp_path: Path, samehand
     ended = samehand_command("label", run, "--answers", known_answers(demo, tmp_path / "known.csv"))
     assert ended.code == 0
     assert "232 of 232 sites have a label" in ended.err
-    assert f"Answers are in {run / 'sites' / 'labels.csv'}" in ended.err
+    assert f"Answers are in {run / 'labels.jsonl'}" in ended.err
     again = samehand_command("label", run)
     assert (again.out, "232 of 232 sites" in again.err) == ("", True)
 
