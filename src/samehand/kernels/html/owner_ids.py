@@ -32,7 +32,7 @@ def owner_ids(
         for block in range(start + 3, stop, BLOCK):
             bits = _dashes(source, block, min(stop, block + BLOCK), data.size)
             while bits and count - first < MAX_IDS:
-                dash = block + np.int64(first_bit(bits))
+                dash = block + int(np.int64(first_bit(bits)))
                 bits &= bits - np.uint64(1)
                 kind = _kind(source, dash)
                 value = _id_hash(source, dash + 1, offsets[page + 1], kind) if kind else np.uint64(0)

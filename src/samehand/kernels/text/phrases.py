@@ -121,7 +121,8 @@ def _is_word_byte(byte: np.uint8) -> bool:
 def _mark(marks: NDArray[np.uint8], window: np.uint64) -> np.uint8:
     """A number whose lowest bit says whether a window may be an anchor."""
     place = ((window & _WINDOW) * GOLDEN) >> _TO_MARK
-    return marks[place >> _THREE] >> (place & np.uint64(7))
+    mark: np.uint8 = marks[place >> _THREE] >> (place & np.uint64(7))
+    return mark
 
 
 @nb.njit(cache=True, nogil=True)
@@ -150,7 +151,7 @@ def find_phrases(
             for step in range(3):
                 window = word >> np.uint64(16 * step)
                 if _mark(marks, window) & np.uint8(1):
-                    at = np.int64(place) + 2 * step
+                    at = int(np.int64(place)) + 2 * step
                     _compare(source, at, np.uint32(window), span, lent, pointer(seen), pointer(keys), shown)
 
 

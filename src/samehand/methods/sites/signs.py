@@ -16,9 +16,10 @@ from samehand.kernels.html import site_links as link_columns
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.html.site_links import SiteLinks, site_links
 from samehand.kernels.text import site_words as word_columns
+from samehand.kernels.text.phrases import Found
 from samehand.kernels.text.site_words import Names, SiteWords, call_it_domain, site_words
 from samehand.methods.sites.leads import NO_LEAD, Lead, find_lead, tells_own_name
-from samehand.methods.sites.phrases import Found, Phrases, fold, folded, source_signs, wording
+from samehand.methods.sites.phrases import Phrases, fold, folded, source_signs, wording
 
 MAX_TEXT_BYTES, MAX_SOURCE_BYTES, MAX_TITLE_BYTES = 1 << 16, 1 << 17, 1 << 10
 """Text, source and title beyond these are not read: a home page shows its purpose before."""
