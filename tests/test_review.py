@@ -378,8 +378,8 @@ def test_the_sample_alone_estimates_precision(client: Client) -> None:
 
 def test_what_was_seen_is_kept_unless_blind(client: Client) -> None:
     name = str(client.review.queue.ids[0])
-    client.post("/answer.json", {"unit": "cluster", "name": name, "answer": "wanted"})
     verdict = client.review.run.verdict(1)
+    client.post("/answer.json", {"unit": "cluster", "name": name, "answer": "wanted"})
     assert client.review.labels()[-1].seen == f"{verdict.action} {verdict.kind} {verdict.probability:.3f}"
     client.post("/answer.json", {"unit": "cluster", "name": name, "answer": "unwanted", "blind": True})
     assert client.review.labels()[-1].seen == ""

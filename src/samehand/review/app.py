@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from samehand.base.errors import SamehandError, UsageError
 from samehand.base.neutral import neutral
+from samehand.base.wording import count
 from samehand.review import screens
 from samehand.review.charts import charts
 from samehand.review.preview import preview
@@ -71,6 +72,7 @@ class _Pages:
             lstrip_blocks=True,
         )
         self._environment.filters["neutral"] = lambda value: neutral(str(value))
+        self._environment.globals["count"] = lambda number, units: count(number, units.removesuffix("s"))
         self._environment.globals["run_name"] = review.run.path.name
 
     def routes(self, path: str, twin: str, template: str, make: Callable[[Request], Data]) -> list[Route]:

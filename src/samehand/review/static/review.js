@@ -2,6 +2,7 @@
 
 const field = (name) => document.querySelector(`[data-field="${name}"]`);
 const number = (value) => value.toLocaleString("en-US");
+const counted = (value, units) => `${number(value)} ${value === 1 ? units.slice(0, -1) : units}`;
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -74,9 +75,9 @@ async function showComparison(path, isCurrent) {
 const queue = { cards: [], saving: Promise.resolve(), waiting: 0 };
 
 function sentence(answer, touched) {
-  const flips = touched.flips.map((flip) => `${number(flip.count)} ${flip.unit} from ${flip.from} to ${flip.to}`);
-  const guarded = touched.guarded ? [`${number(touched.guarded)} guarded sites are never blocked`] : [];
-  const parts = [`touches ${number(touched.pages)} pages and ${number(touched.sites)} sites`, ...flips, ...guarded];
+  const flips = touched.flips.map((flip) => `${counted(flip.count, flip.unit)} from ${flip.from} to ${flip.to}`);
+  const guarded = touched.guarded ? [`${counted(touched.guarded, "guarded sites")} never blocked`] : [];
+  const parts = [`touches ${counted(touched.pages, "pages")} and ${counted(touched.sites, "sites")}`, ...flips, ...guarded];
   const apart = answer === "different hands" ? "; the two pages are kept apart from now on" : "";
   const said = touched.pages || touched.sites ? parts.join("; ") : `no verdict changes${apart}`;
   const line = element("p", ` ${said}.`, "touch");
