@@ -64,7 +64,10 @@ def make_run(path: Path, pages: int, *, seed: int = 1) -> RunFolder:
 
 def _write_manifest(folder: RunFolder, pages: int, sizes: NDArray[np.int64]) -> None:
     settings = Settings()
-    actions = {name: {"keep": pages} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")}
+    actions: dict[str, Any] = {
+        name: {"keep": pages} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")
+    }
+    actions |= {"labels": 0, "unknown_labels": 0, "label_digest": 0}
     style = {"clusters": int(sizes.size), "clustered_pages": int(sizes.sum()), "families": int(sizes.size)}
     counts = ("buckets", "checks", "equal", "leader_cap_hits", "markup_capped", "own_names")
     style |= dict.fromkeys(counts, 0) | {"cluster_miss_probability": 0.0, "family_miss_probability": 0.0}

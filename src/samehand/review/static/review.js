@@ -21,12 +21,9 @@ function alarm(message) {
   place.hidden = !message;
 }
 
-async function ask(path, body) {
-  const options = body && {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  };
+async function ask(path, body, signal) {
+  const post = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const options = { ...(body ? post : {}), signal };
   let response;
   try {
     response = await fetch(path, options);
@@ -43,9 +40,21 @@ async function ask(path, body) {
 const compared = new Map();
 
 function comparison(path) {
-  if (!compared.has(path)) compared.set(path, ask(path));
-  if (compared.size > 20) compared.delete(compared.keys().next().value);
-  return compared.get(path);
+  if (!compared.has(path)) {
+    const stop = new AbortController();
+    compared.set(path, { stop, said: ask(path, undefined, stop.signal) });
+  }
+  return compared.get(path).said;
+}
+
+// Browsers open six connections at most: comparisons that nobody waits for would keep the answers waiting.
+function forgetOthers(paths) {
+  for (const [path, { stop, said }] of compared) {
+    if (paths.includes(path)) continue;
+    said.catch(() => {});
+    stop.abort();
+    compared.delete(path);
+  }
 }
 
 function fillSource(place, stretches) {
@@ -132,7 +141,12 @@ function show() {
   field("sample").hidden = !card.is_sample;
   field("touches").replaceChildren(...Object.entries(card.touches).map(([answer, touched]) => sentence(answer, touched)));
   showVerdict(card.verdict);
+  forgetOthers(queue.cards.filter((one) => one.pair).map(pairPath));
   showPair(card);
+  prepareNext();
+}
+
+function prepareNext() {
   const next = queue.cards[1];
   if (next && next.pair) comparison(pairPath(next)).catch(() => {});
 }
@@ -156,7 +170,7 @@ function take(said, unsaved) {
   const cards = said.cards.filter((card) => !unsaved.has(card.number));
   queue.cards = current ? [current, ...cards.filter((card) => card.number !== current.number)] : cards;
   if (queue.cards[0] !== current) show();
-  else if (queue.cards[1]?.pair) comparison(pairPath(queue.cards[1])).catch(() => {});
+  else prepareNext();
 }
 
 const unsaved = new Set();
