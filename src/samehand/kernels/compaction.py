@@ -21,6 +21,8 @@ _types: Any = nb.types
 _VECTOR = ir.VectorType(ir.IntType(8), BLOCK)
 _CHOICE = ir.VectorType(ir.IntType(1), BLOCK)
 _WORD = ir.IntType(64)
+_UNDEFINED = ir.Constant(_VECTOR, ir.Undefined)
+_FIRST_EVERYWHERE = ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK)
 _COMPRESS = f"llvm.experimental.vector.compress.v{BLOCK}i8"
 _TO_LOWER, _BLANK = ord("a") ^ ord("A"), ord(" ")
 
@@ -52,6 +54,33 @@ def blank_bits(_typing: Any, source: Any, _position: Any) -> Any:
 
 
 @_intrinsic
+def space_bits(_typing: Any, source: Any, _position: Any) -> Any:
+    """Bit i is set where byte i of the block at `position` is white space of HTML, which a vertical tab is not."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        block = _load(builder, *arguments)
+        is_other = builder.icmp_unsigned("!=", block, _everywhere(ord("\v")))
+        is_control = builder.and_(is_other, _between(builder, block, ord("\t"), ord("\r")))
+        is_blank = builder.icmp_unsigned("==", block, _everywhere(_BLANK))
+        return builder.bitcast(builder.or_(is_blank, is_control), _WORD)
+
+    return _types.uint64(source, _types.uint64), generate
+
+
+@_intrinsic
+def byte_bits(_typing: Any, source: Any, _position: Any, _byte: Any) -> Any:
+    """Bit i is set where byte i of the block at `position` equals `byte`."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        source_value, position, byte = arguments
+        only_first = builder.insert_element(_UNDEFINED, byte, ir.Constant(ir.IntType(32), 0))
+        everywhere = builder.shuffle_vector(only_first, _UNDEFINED, _FIRST_EVERYWHERE)
+        return builder.bitcast(builder.icmp_unsigned("==", _load(builder, source_value, position), everywhere), _WORD)
+
+    return _types.uint64(source, _types.uint64, _types.uint8), generate
+
+
+@_intrinsic
 def compact_block(
     _typing: Any, source: Any, _position: Any, _kept: Any, _blanks: Any, target: Any, _length: Any
 ) -> Any:
@@ -64,7 +93,7 @@ def compact_block(
         block = builder.select(builder.bitcast(blanks, _CHOICE), _everywhere(_BLANK), block)
         kind = ir.FunctionType(_VECTOR, [_VECTOR, _CHOICE, _VECTOR])
         compress = builder.module.globals.get(_COMPRESS) or ir.Function(builder.module, kind, _COMPRESS)
-        together = builder.call(compress, [block, builder.bitcast(kept, _CHOICE), ir.Constant(_VECTOR, ir.Undefined)])
+        together = builder.call(compress, [block, builder.bitcast(kept, _CHOICE), _UNDEFINED])
         place = builder.bitcast(builder.gep(target_value, [length]), _VECTOR.as_pointer())
         builder.store(together, place).align = 1
         return context.get_dummy_value()
