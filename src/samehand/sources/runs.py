@@ -110,7 +110,13 @@ class Run(NamedTuple):
             "source_path": name,
             "warc_filename": name,
         }
-        fixed = (self._times(table[at.DATE], table[at.DATE_END]), table[at.STATUS], self.bounds[:-1][is_page], np.diff(self.bounds)[is_page], 1)
+        fixed = (
+            self._times(table[at.DATE], table[at.DATE_END]),
+            table[at.STATUS],
+            self.bounds[:-1][is_page],
+            np.diff(self.bounds)[is_page],
+            1,
+        )
         for place, values in enumerate((*fixed, *(texts.get(column, NO_TEXT) for column in TEXTS))):
             room.numbers[:, place] = values
 

@@ -118,7 +118,7 @@ def _read_page(page: _Page) -> None:
             break
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _skip_text(page: _Page, position: np.uint64) -> np.uint64:
     """The next `<`. Text other than blanks fills the elements that are open."""
     source, stop, state = page.source, page.stop, page.state
@@ -135,7 +135,7 @@ def _skip_text(page: _Page, position: np.uint64) -> np.uint64:
     return stop
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_markup(page: _Page, after: np.uint64) -> np.uint64:
     """Reads what the `<` before `after` opens; returns the position behind it."""
     source, stop = page.source, page.stop
@@ -156,7 +156,7 @@ def _read_markup(page: _Page, after: np.uint64) -> np.uint64:
     return min(find_byte(source, after, stop, _GREATER) + _ONE, stop)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_end(page: _Page, start: np.uint64) -> np.uint64:
     """Reads an end tag. One that closes nothing leaves no trace, as in a browser."""
     source, stop = page.source, page.stop
@@ -172,7 +172,7 @@ def _read_end(page: _Page, start: np.uint64) -> np.uint64:
     return min(position + _ONE, stop)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _close(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     if page.opened[number] == 0 or trait & canon.ONCE:
         return
@@ -195,7 +195,7 @@ def _close(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     state[SKELETON] = length + _TWO
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_start(page: _Page, start: np.uint64) -> np.uint64:
     """Reads a start tag and the raw text behind it. A tag that the end of the page cuts off does not count."""
     source, stop, state = page.source, page.stop, page.state
@@ -222,7 +222,7 @@ def _read_start(page: _Page, start: np.uint64) -> np.uint64:
     return position
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _counts(page: _Page, number: np.uint64, trait: np.uint16) -> bool:
     """Whether a browser makes an element of a start tag where it stands."""
     state = page.state
@@ -239,7 +239,7 @@ def _counts(page: _Page, number: np.uint64, trait: np.uint16) -> bool:
     return bool(number != _INPUT or state[_HIDDEN_INPUT] == 0)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     """Writes a start tag to both streams."""
     state = page.state
@@ -258,7 +258,7 @@ def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
         state[_EMPTY] += _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> None:
     values, skeleton, found = page.values, page.skeleton, page.found
     length, shaped = page.state[VALUES], page.state[SKELETON]
@@ -288,7 +288,7 @@ def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> 
         page.state[SKELETON] = shaped + _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
     """Reads attributes up to a tag's `>`, sorted by the hashes of their names; returns the position behind it.
 
@@ -311,7 +311,7 @@ def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
     return stop + _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> None:
     """Notes an attribute of the current tag in its place."""
     state, found = page.state, page.found

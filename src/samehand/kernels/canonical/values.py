@@ -56,7 +56,7 @@ def value_span(
     return position, start, position
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def put_value(
     source: NDArray[np.uint8], start: np.uint64, end: np.uint64, out: NDArray[np.uint8], length: np.uint64
 ) -> np.uint64:
@@ -79,7 +79,7 @@ def put_value(
     return length
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _odd_bits(source: NDArray[np.uint8], position: np.uint64) -> np.uint64:
     """Bytes of a block that need a look: where a value may stop, a reference, or a "./" begins."""
     slashes = byte_bits(source, position, _SLASH)
