@@ -120,7 +120,7 @@ def _read_page(page: _Page) -> None:
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _skip_text(page: _Page, position: np.uint64) -> np.uint64:
-    """The next `<`. Text other than blanks fills the elements that are open."""
+    """The next `<`, or a position behind the page. Text other than blanks fills the elements that are open."""
     source, stop, state = page.source, page.stop, page.state
     while position < stop:
         bits = byte_bits(source, position, _LESS)
@@ -128,11 +128,12 @@ def _skip_text(page: _Page, position: np.uint64) -> np.uint64:
         if bits:
             # No branch: whether there is text before a tag is as good as random.
             state[_EMPTY] = _ZERO if text & (bits ^ (bits - _ONE)) else state[_EMPTY]
-            return position + first_bit(bits)
+            position += first_bit(bits)
+            break
         if text:
             state[_EMPTY] = _ZERO
         position += _BLOCK
-    return stop
+    return position
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)

@@ -85,8 +85,9 @@ def _odd_bits(source: NDArray[np.uint8], position: np.uint64) -> np.uint64:
     slashes = byte_bits(source, position, _SLASH)
     followed = (slashes >> _ONE) | (_ONE << np.uint64(63))  # what follows the block is not known
     odd: np.uint64 = byte_bits(source, position, _DOT) & followed
-    odd |= byte_bits(source, position, _QUERY) | byte_bits(source, position, _HASH_SIGN)
-    return odd | byte_bits(source, position, _AMPERSAND)
+    for byte in (_QUERY, _HASH_SIGN, _AMPERSAND):
+        odd |= byte_bits(source, position, byte)
+    return odd
 
 
 @nb.njit(cache=True, nogil=True)
