@@ -37,13 +37,15 @@ class CheckCounts:
     large_buckets: int = 0
     checks: int = 0
     leader_cap_hits: int = 0
+    compared: int = 0
 
     def add(self, found: NDArray[np.int64]) -> None:
-        """Adds what a kernel counted: buckets, large ones, checks, refused leaders."""
+        """Adds what a kernel counted: buckets, large ones, checks, refused leaders, comparisons."""
         self.buckets += int(found[0])
         self.large_buckets += int(found[1])
         self.checks += int(found[2])
         self.leader_cap_hits += int(found[3])
+        self.compared += int(found[4])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +75,11 @@ def find_forest(
     searched = is_alone & things.comparable
     with buckets.spool() as spool, ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         gathering = _Gathering(joined, things, spool)
+        known = kernel.nothing_known(len(things))
         for done, column in enumerate(buckets.columns, start=1):
             ranges = _key_ranges(column, _RANGES_PER_THREAD * (threads or os.cpu_count() or 1))
-            for edges, found in pool.map(functools.partial(_check_range, things, column, searched, rule), ranges):
+            check = functools.partial(_check_range, things, column, searched, rule, (known, done))
+            for edges, found in pool.map(check, ranges):
                 gathering.add(edges)
                 counts.add(found)
             gathering.fold_when_many()
@@ -115,15 +119,16 @@ def _check_range(
     column: NDArray[np.uint32],
     searched: NDArray[np.bool_],
     rule: CheckRule,
+    known: tuple[kernel.Known, int],
     bounds: tuple[int, int],
 ) -> tuple[Edges, NDArray[np.int64]]:
     keys = kernel.keys_between(column, searched, *bounds)
     keys.sort()
-    return check_buckets(things, keys, rule)
+    return check_buckets(things, keys, rule, *known)
 
 
 def check_buckets(
-    things: Searchable, sorted_keys: NDArray[np.uint64], rule: CheckRule
+    things: Searchable, sorted_keys: NDArray[np.uint64], rule: CheckRule, known: kernel.Known, probe: int
 ) -> tuple[Edges, NDArray[np.int64]]:
     """The edges within buckets, and the counts of `CheckCounts.add`. A key is (bucket << 32) | row."""
     pairs, similarities, counts = kernel.check_buckets(
@@ -133,6 +138,8 @@ def check_buckets(
         np.float32(rule.leader_threshold),
         rule.exhaustive_bucket_size,
         rule.max_leaders,
+        known,
+        probe,
     )
     return Edges(pairs, similarities), counts
 

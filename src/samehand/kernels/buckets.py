@@ -9,7 +9,7 @@ An edge is a pair, left < right, packed as (left << 32) | right, and a similarit
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -24,6 +24,27 @@ Similarity = Callable[[Any, int, int], np.float32]
 _EMPTY = np.uint32(EMPTY)
 _ROW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_LEADERS = 2
+
+
+class Known(NamedTuple):
+    """What the probes so far found out about each row, so that no pair of template mates is compared in every probe.
+
+    `bucket` is the largest small bucket that the row was in, (size << 48) | (probe << 32) | its first row, 0 for none:
+    all pairs of rows of one bucket are known. `leaders` are the last leaders that the row was compared with, as their row + 1, negative if
+    the pair was an edge, 0 for none; `similarities` are those to the leaders. A row is in one bucket of a probe, so
+    threads that share a probe never meet here.
+    """
+
+    bucket: NDArray[np.uint64]
+    leaders: NDArray[np.int32]
+    similarities: NDArray[np.float32]
+
+
+def nothing_known(rows: int) -> Known:
+    """Before the first probe."""
+    leaders = np.zeros((rows, _LEADERS), np.int32)
+    return Known(np.zeros(rows, np.uint64), leaders, np.zeros((rows, _LEADERS), np.float32))
 
 
 def similarity(rows: Any, left: int, right: int) -> np.float32:
@@ -80,21 +101,24 @@ def check_buckets(
     leader_threshold: np.float32,
     exhaustive_bucket_size: int,
     max_leaders: int,
+    known: Known,
+    probe: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]:
-    """Checks each bucket of one probe. Returns edges (packed pairs, similarities) and counts.
+    """Checks each bucket of one probe. Returns edges (packed pairs, similarities) that are not known, and counts.
 
     A key is (bucket << 32) | row. A bucket of up to `exhaustive_bucket_size` rows checks all its pairs and keeps their
     spanning tree. In a larger one each row, in row order, is compared with the bucket's leaders only. It takes an edge
     to the most similar leader if that reaches `edge_threshold`, and becomes a leader itself if that stays below
     `leader_threshold`; so a bucket costs at most size x max_leaders checks. The rule looks at one bucket only: edges
-    depend neither on the other buckets nor on the order they are checked in.
-    Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap.
+    depend neither on the other buckets nor on the order they are checked in. What is known is not compared again.
+    Counts: buckets of two rows and more, large ones among them, checks, rows refused as leaders by the cap, checks that
+    took a comparison.
     """
     lent = lend(rows)
     # Each row brings one edge at most. Memory that is never written to costs nothing.
     pairs = np.empty(sorted_keys.size, np.uint64)
     similarities = np.empty(sorted_keys.size, np.float32)
-    counts = np.zeros(4, np.int64)
+    counts = np.zeros(5, np.int64)
     leaders = np.empty(max_leaders, np.uint64)
     edges = 0
     start = 0
@@ -107,7 +131,11 @@ def check_buckets(
         counts[0] += size > 1
         if 1 < size <= exhaustive_bucket_size:
             counts[2] += size * (size - 1) // 2
-            edges += _spanning_tree(lent, sorted_keys[start:end], edge_threshold, pairs[edges:], similarities[edges:])
+            if not _are_known(sorted_keys[start:end], known, _name(sorted_keys[start], size, probe)):
+                counts[4] += size * (size - 1) // 2
+                edges += _spanning_tree(
+                    lent, sorted_keys[start:end], edge_threshold, pairs[edges:], similarities[edges:]
+                )
         elif size > 1:
             counts[1] += 1
             edges += _leader_edges(
@@ -118,10 +146,30 @@ def check_buckets(
                 leaders,
                 pairs[edges:],
                 similarities[edges:],
+                known,
                 counts,
             )
         start = end
     return pairs[:edges], similarities[:edges], counts
+
+
+@nb.njit(cache=True, nogil=True)
+def _name(first: np.uint64, size: int, probe: int) -> np.uint64:
+    """What `Known.bucket` has for a bucket that begins with this key."""
+    return (np.uint64(size) << np.uint64(48)) | (np.uint64(probe) << _HALF) | (first & _ROW)
+
+
+@nb.njit(cache=True, nogil=True)
+def _are_known(bucket: NDArray[np.uint64], known: Known, name: np.uint64) -> bool:
+    """Whether an earlier bucket had all rows of this one, so that their pairs are known. If not, they will be."""
+    earlier = known.bucket[bucket[0] & _ROW]
+    same = earlier != 0
+    for key in bucket:
+        same &= known.bucket[key & _ROW] == earlier
+    if not same:
+        for key in bucket:
+            known.bucket[key & _ROW] = max(known.bucket[key & _ROW], name)
+    return same
 
 
 @nb.njit(cache=True, nogil=True)
@@ -182,21 +230,32 @@ def _leader_edges(
     leaders: NDArray[np.uint64],
     pairs: NDArray[np.uint64],
     similarities: NDArray[np.float32],
+    known: Known,
     counts: NDArray[np.int64],
 ) -> int:
-    """Writes the edges that the leader rule finds in a bucket; returns how many there are."""
+    """Writes the edges that the leader rule finds in a bucket and that are not known; returns how many there are."""
     edges = led = 0
     for key in bucket:
         row = key & _ROW
         best, best_leader = np.float32(-1.0), np.uint64(0)
         for leader in range(led):
-            found = similarity(rows, leaders[leader], row)
+            place = _known_leader(known, row, np.int32(leaders[leader] + np.uint64(1)))
+            if place < 0:
+                found = similarity(rows, leaders[leader], row)
+                counts[4] += 1
+                _remember(known, row, np.int32(leaders[leader] + np.uint64(1)), found)
+            else:
+                found = known.similarities[row, place]
             if found > best:
                 best, best_leader = found, leaders[leader]
         counts[2] += led
         if led > 0 and best >= edge_threshold:
-            pairs[edges], similarities[edges] = _packed(best_leader, row), best
-            edges += 1
+            place = _known_leader(known, row, np.int32(best_leader + np.uint64(1)))
+            if place < 0 or known.leaders[row, place] > 0:
+                pairs[edges], similarities[edges] = _packed(best_leader, row), best
+                edges += 1
+            if place >= 0:
+                known.leaders[row, place] = -np.int32(best_leader + np.uint64(1))
         if best < leader_threshold:
             if led < leaders.size:
                 leaders[led] = row
@@ -204,6 +263,24 @@ def _leader_edges(
             else:
                 counts[3] += 1
     return edges
+
+
+@nb.njit(cache=True, nogil=True)
+def _known_leader(known: Known, row: np.uint64, leader: np.int32) -> int:
+    """Where the similarity of a row to a leader is remembered, -1 if it is not."""
+    for place in range(_LEADERS):
+        if abs(known.leaders[row, place]) == leader:
+            return place
+    return -1
+
+
+@nb.njit(cache=True, nogil=True)
+def _remember(known: Known, row: np.uint64, leader: np.int32, found: np.float32) -> None:
+    """Remembers a similarity in the place of the one that was remembered first."""
+    for place in range(_LEADERS - 1, 0, -1):
+        known.leaders[row, place] = known.leaders[row, place - 1]
+        known.similarities[row, place] = known.similarities[row, place - 1]
+    known.leaders[row, 0], known.similarities[row, 0] = leader, found
 
 
 @nb.njit(cache=True, nogil=True)
