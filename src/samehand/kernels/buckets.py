@@ -24,6 +24,8 @@ Similarity = Callable[[Any, int, int], np.float32]
 _EMPTY = np.uint32(EMPTY)
 _ROW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_FACTOR = np.uint64(0x9E3779B1)
+_DIGIT, _DIGITS = 9, np.uint64(511)
 _LEADERS = 2
 
 
@@ -79,17 +81,57 @@ def similarities_of_pairs(rows: Any, left: NDArray[np.int32], right: NDArray[np.
 
 
 @nb.njit(cache=True, nogil=True)
-def keys_between(column: NDArray[np.uint32], chosen: NDArray[np.bool_], first: int, end: int) -> NDArray[np.uint64]:
-    """What a probe sorts: (bucket << 32) | row, for the chosen rows whose bucket is from `first` up to `end`."""
-    count = 0
+def keys_in_parts(
+    column: NDArray[np.uint32], chosen: NDArray[np.bool_], part_bits: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """What a probe sorts, (bucket << 32) | row for each chosen row, and where each of 2 ** part_bits parts starts.
+
+    Buckets are named by a mixture of their bits, of which the upper ones are the number of the part: parts have about
+    as many rows each, unless a bucket is large.
+    """
+    starts = np.zeros((1 << part_bits) + 1, np.int64)
+    shift = np.uint64(64 - part_bits) if part_bits else np.uint64(63)
+    last = np.uint64(starts.size - 2)
     for row in range(column.size):
-        count += chosen[row] and column[row] != _EMPTY and first <= column[row] < end
-    keys = np.empty(count, np.uint64)
-    count = 0
+        if chosen[row] and column[row] != _EMPTY:
+            starts[((_key(column[row], row) >> shift) & last) + np.uint64(1)] += 1
+    starts = starts.cumsum()
+    keys = np.empty(starts[-1], np.uint64)
+    ends = starts[:-1].copy()
     for row in range(column.size):
-        if chosen[row] and column[row] != _EMPTY and first <= column[row] < end:
-            keys[count] = (np.uint64(column[row]) << _HALF) | np.uint64(row)
-            count += 1
+        if chosen[row] and column[row] != _EMPTY:
+            key = _key(column[row], row)
+            part = (key >> shift) & last
+            keys[ends[part]] = key
+            ends[part] += 1
+    return keys, starts
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _key(bucket: np.uint32, row: int) -> np.uint64:
+    """An odd factor gives each bucket another name."""
+    return (((np.uint64(bucket) * _FACTOR) & _ROW) << _HALF) | np.uint64(row)
+
+
+@nb.njit(cache=True, nogil=True)
+def sort_by_bucket(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Keys in order of rows put into order of buckets: a radix sort, without the digits that all keys share."""
+    other = np.empty_like(keys)
+    counts = np.empty(1 << _DIGIT, np.int64)
+    for shift in range(32, 64, _DIGIT):
+        counts[:] = 0
+        for key in keys:
+            counts[(key >> np.uint64(shift)) & _DIGITS] += 1
+        if counts.max() == keys.size:
+            continue
+        place = np.int64(0)
+        for digit in range(counts.size):
+            place, counts[digit] = place + counts[digit], place
+        for key in keys:
+            digit = (key >> np.uint64(shift)) & _DIGITS
+            other[counts[digit]] = key
+            counts[digit] += 1
+        keys, other = other, keys
     return keys
 
 
