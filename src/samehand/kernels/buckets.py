@@ -32,8 +32,8 @@ _LEADERS = 2
 class Known(NamedTuple):
     """What the probes so far found out about each row, so that no pair of template mates is compared in every probe.
 
-    `bucket` is the largest small bucket that the row was in, (size << 48) | (probe << 32) | its first row, 0 for none:
-    all pairs of rows of one bucket are known. `leaders` are the last leaders that the row was compared with, as their row + 1, negative if
+    `bucket` is the last small bucket whose pairs were compared that the row was in, (probe << 32) | its first row, 0 for
+    none: all pairs of rows of one bucket are known. `leaders` are the last leaders that the row was compared with, as their row + 1, negative if
     the pair was an edge, 0 for none; `similarities` are those to the leaders. A row is in one bucket of a probe, so
     threads that share a probe never meet here.
     """
@@ -173,11 +173,11 @@ def check_buckets(
         counts[0] += size > 1
         if 1 < size <= exhaustive_bucket_size:
             counts[2] += size * (size - 1) // 2
-            if not _are_known(sorted_keys[start:end], known, _name(sorted_keys[start], size, probe)):
-                counts[4] += size * (size - 1) // 2
+            if not _are_known(sorted_keys[start:end], known):
                 edges += _spanning_tree(
-                    lent, sorted_keys[start:end], edge_threshold, pairs[edges:], similarities[edges:]
+                    lent, sorted_keys[start:end], edge_threshold, pairs[edges:], similarities[edges:], known, counts
                 )
+                _enter(sorted_keys[start:end], known, probe)
         elif size > 1:
             counts[1] += 1
             edges += _leader_edges(
@@ -196,22 +196,20 @@ def check_buckets(
 
 
 @nb.njit(cache=True, nogil=True)
-def _name(first: np.uint64, size: int, probe: int) -> np.uint64:
-    """What `Known.bucket` has for a bucket that begins with this key."""
-    return (np.uint64(size) << np.uint64(48)) | (np.uint64(probe) << _HALF) | (first & _ROW)
+def _are_known(bucket: NDArray[np.uint64], known: Known) -> bool:
+    """Whether an earlier bucket had all rows of this one, so that their pairs are known."""
+    earlier = known.bucket[bucket[0] & _ROW]
+    for key in bucket:
+        if known.bucket[key & _ROW] != earlier:
+            return False
+    return bool(earlier != 0)
 
 
 @nb.njit(cache=True, nogil=True)
-def _are_known(bucket: NDArray[np.uint64], known: Known, name: np.uint64) -> bool:
-    """Whether an earlier bucket had all rows of this one, so that their pairs are known. If not, they will be."""
-    earlier = known.bucket[bucket[0] & _ROW]
-    same = earlier != 0
+def _enter(bucket: NDArray[np.uint64], known: Known, probe: int) -> None:
+    """From now on the pairs of a bucket are known."""
     for key in bucket:
-        same &= known.bucket[key & _ROW] == earlier
-    if not same:
-        for key in bucket:
-            known.bucket[key & _ROW] = max(known.bucket[key & _ROW], name)
-    return same
+        known.bucket[key & _ROW] = (np.uint64(probe) << _HALF) | (bucket[0] & _ROW)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -221,32 +219,38 @@ def _spanning_tree(
     edge_threshold: np.float32,
     pairs: NDArray[np.uint64],
     similarities: NDArray[np.float32],
+    known: Known,
+    counts: NDArray[np.int64],
 ) -> int:
     """Writes the edges of a bucket's maximum spanning tree that reach the threshold; returns how many there are.
 
     Prim's algorithm: the newest row of the tree is compared with all rows outside, which makes every pair once. The
     forest of all buckets' trees is the forest of all pairs. The smaller pair decides between equal similarities, so
-    there is exactly one tree.
+    there is exactly one tree. Pairs that are known are no edges here: the tree of an earlier bucket stands for them.
     """
     outside = bucket & _ROW
+    earlier = known.bucket[outside]
     nearest = np.full(bucket.size, outside[0])
     best = np.full(bucket.size, np.float32(-1.0))
-    newest = outside[0]
+    newest, newest_earlier = outside[0], earlier[0]
     edges = 0
     for left_out in range(bucket.size - 1, 0, -1):
         # outside[1:left_out + 1] are the rows not in the tree; the slot of the one chosen is filled from the end.
         chosen = 1
         for slot in range(1, left_out + 1):
-            found = similarity(rows, newest, outside[slot])
-            if _is_better(found, newest, outside[slot], best[slot], nearest[slot], outside[slot]):
-                best[slot], nearest[slot] = found, newest
+            if earlier[slot] == 0 or earlier[slot] != newest_earlier:
+                found = similarity(rows, newest, outside[slot])
+                counts[4] += 1
+                if _is_better(found, newest, outside[slot], best[slot], nearest[slot], outside[slot]):
+                    best[slot], nearest[slot] = found, newest
             if _is_better(best[slot], nearest[slot], outside[slot], best[chosen], nearest[chosen], outside[chosen]):
                 chosen = slot
-        newest = outside[chosen]
+        newest, newest_earlier = outside[chosen], earlier[chosen]
         if best[chosen] >= edge_threshold:
             pairs[edges], similarities[edges] = _packed(newest, nearest[chosen]), best[chosen]
             edges += 1
         outside[chosen], best[chosen], nearest[chosen] = outside[left_out], best[left_out], nearest[left_out]
+        earlier[chosen] = earlier[left_out]
     return edges
 
 
