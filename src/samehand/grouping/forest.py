@@ -28,7 +28,10 @@ _PART_ROWS = 1 << 16
 
 @dataclasses.dataclass(slots=True)
 class CheckCounts:
-    """What the search for edges did, for the report: no cap is hit silently."""
+    """What the search for edges did, for the report: no cap is hit silently.
+
+    `checks` are the pairs that the rule asks for, and `compared` those that were not known from an earlier probe.
+    """
 
     rows: int = 0
     too_small: int = 0
@@ -47,6 +50,10 @@ class CheckCounts:
         self.checks += int(found[2])
         self.leader_cap_hits += int(found[3])
         self.compared += int(found[4])
+
+    def stored(self) -> dict[str, int]:
+        """What a run keeps: what is the same on every engine."""
+        return {name: number for name, number in dataclasses.asdict(self).items() if name != "compared"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

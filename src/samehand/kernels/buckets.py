@@ -32,10 +32,10 @@ _LEADERS = 2
 class Known(NamedTuple):
     """What the probes so far found out about each row, so that no pair of template mates is compared in every probe.
 
-    `bucket` is the last small bucket whose pairs were compared that the row was in, (probe << 32) | its first row, 0 for
-    none: all pairs of rows of one bucket are known. `leaders` are the last leaders that the row was compared with, as their row + 1, negative if
-    the pair was an edge, 0 for none; `similarities` are those to the leaders. A row is in one bucket of a probe, so
-    threads that share a probe never meet here.
+    `bucket` is the last small bucket whose pairs were compared that had the row, (probe << 32) | its first row, 0 for
+    none: all pairs of rows of one bucket are known. `leaders` are the last leaders that the row was compared with, as
+    their row + 1, negative if the pair was an edge, 0 for none; `similarities` are those to the leaders. A row is in
+    one bucket of a probe, so threads that share a probe never meet here.
     """
 
     bucket: NDArray[np.uint64]

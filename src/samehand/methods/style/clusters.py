@@ -167,7 +167,7 @@ def host_hashes(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.u
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What figures of clusters need of pages: hashes of the hosts and sites of all, and the addresses of the medoids."""
+    """What figures of clusters need of pages: hashes of hosts and sites of all, and the addresses of the medoids."""
 
     hosts: NDArray[np.uint64]
     sites: NDArray[np.uint64]
