@@ -1,9 +1,9 @@
 """Hands that the labelled pages do not have: made by us (evaluation/hands), or out of packages of real software.
 
 A made hand is a page with gaps: `{{domain}}`, `{{name}}` (its first label; both also with a capital), `{{keyword}}`,
-`{{keyword+}}` (for a query), `{{number}}`, `{{token}}`, `{{host}}` (one a page), and `{{#N}}…{{/}}` for a block that stands about N times. Each
-hand is filled for three domains. A page in an old charset is written in it: once declared, once undeclared, once as
-UTF-8.
+`{{keyword+}}` (for a query), `{{number}}`, `{{token}}`, `{{host}}` (one a page), and `{{#N}}…{{/}}` for a block that
+stands about N times. Each hand is filled for three domains. A page in an old charset is written in it: once declared,
+once undeclared, once as UTF-8.
 
 Half of the hands, by a hash of their name, were read while rules were written; the other half is for the report alone.
 """
@@ -19,9 +19,40 @@ from evaluation.sites_truth import Home
 MADE = Path(__file__).parent / "hands"
 DOMAINS = 3
 _WORDS = (
-    "cheap auto travel credit online best insurance loans hotel flights shoes degree software repair dental garden "
-    "kitchen wedding phone camera music fitness pet solar roof window mortgage tax legal storage moving school games"
-).split()
+    "cheap",
+    "auto",
+    "travel",
+    "credit",
+    "online",
+    "best",
+    "insurance",
+    "loans",
+    "hotel",
+    "flights",
+    "shoes",
+    "degree",
+    "software",
+    "repair",
+    "dental",
+    "garden",
+    "kitchen",
+    "wedding",
+    "phone",
+    "camera",
+    "music",
+    "fitness",
+    "pet",
+    "solar",
+    "roof",
+    "window",
+    "mortgage",
+    "tax",
+    "legal",
+    "storage",
+    "moving",
+    "school",
+    "games",
+)
 _SUFFIXES = ("com", "net", "org", "info", "de", "co.uk", "io", "xyz")
 _REPEATED = re.compile(r"\{\{#(\d+)\}\}(.*?)\{\{/\}\}", re.DOTALL)
 _GAP = re.compile(r"\{\{(\w+\+?)\}\}")

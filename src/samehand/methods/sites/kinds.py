@@ -74,7 +74,10 @@ def _thin(s: Signs, words: int, prose: int, links: int = 1 << 20) -> NDArray[np.
 def _sale(s: Signs) -> NDArray[np.bool_]:
     """Says that the domain is for sale, and names it or says so twice."""
     twice = s.said("sale") + s.said("sale-weak") > 1
-    return (s.said("sale") > 0) & (s.named | (s.title("sale") > 0) | twice) & (s.said("not-sale") == 0)
+    found: NDArray[np.bool_] = (
+        (s.said("sale") > 0) & (s.named | (s.title("sale") > 0) | twice) & (s.said("not-sale") == 0)
+    )
+    return found
 
 
 def _offers_name(s: Signs) -> NDArray[np.bool_]:
@@ -83,14 +86,18 @@ def _offers_name(s: Signs) -> NDArray[np.bool_]:
     spoken = (s.said("this-domain") > 0) | ((s.telling_links > 0) & (s.links < 8))
     asked = (offers > 1) | ((offers > 0) & (s.words < 40))
     few = _thin(s, 160, 120, 6) & (s.foreign_links < 12) & (s.tags["img"] < 8)
-    return s.about_name & spoken & asked & few & (s.said("not-sale") == 0) & ~s.is_market
+    found: NDArray[np.bool_] = s.about_name & spoken & asked & few & (s.said("not-sale") == 0) & ~s.is_market
+    return found
 
 
 def _taken_name(s: Signs) -> NDArray[np.bool_]:
     """Is about its own name, and says that this domain is registered, in whatever words and language."""
     taken = s.said("taken")
     few = _thin(s, 160, 120, 8) & (s.foreign_links < 16) & (s.shows("source-password") == 0)
-    return s.named & (s.said("this-domain") > 0) & ((taken > 1) | ((taken > 0) & (s.words < 40))) & few
+    found: NDArray[np.bool_] = (
+        s.named & (s.said("this-domain") > 0) & ((taken > 1) | ((taken > 0) & (s.words < 40))) & few
+    )
+    return found
 
 
 def _keywords(s: Signs) -> NDArray[np.bool_]:
@@ -102,9 +109,10 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     signed = (s.said("parked") + s.said("parked-weak") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
     alone = (s.links - s.keyword_links <= 2) & (s.query_links + s.telling_links > 0) & (s.shows("source-chooser") == 0)
     few = _thin(s, 200, 40, 40) & (s.tags["img"] < 6) & (s.tags["form"] < 3) & (s.source_bytes < 60_000)
-    return few & (
+    found: NDArray[np.bool_] = few & (
         (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
+    return found
 
 
 def _parks(s: Signs) -> NDArray[np.bool_]:
@@ -118,7 +126,8 @@ def _tells_name(s: Signs) -> NDArray[np.bool_]:
     """Has nothing of its own, and tells its name to the other site that fills it or that it leads to."""
     led = s.lead_tells_name & (s.words < 12) & ((s.how == FRAME) | (s.how == SCRIPT))
     filled = s.told_name & s.title_is_name & (s.words < 30) & (s.links < 3)
-    return (led | filled) & (s.source_bytes < 20_000) & ~s.is_market
+    found: NDArray[np.bool_] = (led | filled) & (s.source_bytes < 20_000) & ~s.is_market
+    return found
 
 
 def _moved(s: Signs) -> NDArray[np.bool_]:
