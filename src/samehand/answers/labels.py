@@ -79,6 +79,11 @@ class LabelEffects:
             found.unknown == 0,
         )
 
+    def served(self, provider: str) -> tuple[int, int]:
+        """How many sites a block of a provider's name servers would hit, and how many of them are under the guard."""
+        sites = np.flatnonzero(self._sites.provider == provider)
+        return int(sites.size), int(self._is_guarded[sites].sum())
+
     def _has_pair(self, label: Label) -> bool:
         return label.unit != PAIR or all(self._folder.page_ids.has(page_id) for page_id in label.page_ids)
 

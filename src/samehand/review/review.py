@@ -84,6 +84,11 @@ class Review:
         """What each answer about a unit would change."""
         return {answer: self._touched(self._made(unit, name, answer)) for answer in answers}
 
+    def blocked_with(self, provider: str) -> dict[str, int]:
+        """What a block of a provider's name servers would hit."""
+        sites, guarded = self._effects.served(provider)
+        return {"sites": sites, "guarded": guarded}
+
     def _touched(self, label: Label) -> dict[str, Any]:
         found = self._effects.touched(label)
         flips = [

@@ -74,9 +74,8 @@ async function showComparison(path, isCurrent) {
   if (!isCurrent()) return;
   fillSource(field("left"), found.left ?? []);
   fillSource(field("right"), found.right ?? []);
-  const style = typeof found.style === "number" ? `exact similarity of style ${found.style.toFixed(2)}, ` : "";
-  field("compared").textContent =
-    found.problem || `What both share is marked: ${style}words ${found.words.toFixed(2)} alike.`;
+  const alike = Object.entries(found.alike ?? {}).map(([what, share]) => `${what} ${share.toFixed(2)}`);
+  field("compared").textContent = found.problem || `What both share is marked. Alike, compared in full: ${alike.join(", ")}.`;
 }
 
 // The queue.
