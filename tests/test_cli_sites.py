@@ -212,26 +212,27 @@ def people(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return type_lines
 
 
-def test_labels_in_the_terminal(
-    run: Path, tmp_path: Path, samehand_command: Command, people: Callable[[str], None]
-) -> None:
-    answers = tmp_path / "mine.csv"
-    people("u\ns\nspam\nok\nu\n-undo-\nq\n")
-    ended = samehand_command("label", run, "--answers", answers)
+def test_labels_in_the_terminal(run: Path, samehand_command: Command, people: Callable[[str], None]) -> None:
+    people("u\ns\nspam\nok\nu\nreel\nq\n")
+    ended = samehand_command("label", run)
     assert ended.code == 0
     assert "There is nothing to undo." in ended.out
-    assert "Undone: page " in ended.out
-    assert "is no label" in ended.out
+    assert "Undone: " in ended.out
+    assert "'reel' is no label: did you mean real?" in ended.out
     assert "title: " in ended.out
     assert " words, " in ended.out
     assert "asked because: " in ended.out
-    assert not {"kind", "probability", "parked-ads:"} & set(ended.out.split())
-    written = rows_of(answers.read_text())
-    assert [row["label"] for row in written] == ["spam", "ok", "-undo-"]
+    assert not {"probability", "parked-ads:"} & set(ended.out.split())
+
+    def said() -> list[tuple[str, str]]:
+        rows = [json.loads(line) for line in (run / "labels.jsonl").read_text().splitlines()]
+        return [(row["answer"], row["kind"]) for row in rows]
+
+    assert said() == [("skip", ""), ("unwanted", "spam"), ("wanted", "ok"), ("undo", "")]
     people("ok\n")  # and then the line is cut
-    later = samehand_command("label", run, "--answers", answers)
-    assert [row["label"] for row in rows_of(answers.read_text())] == ["spam", "ok", "-undo-", "ok"]
-    assert f"Answers are in {answers}" in later.err
+    later = samehand_command("label", run)
+    assert said()[4:] == [("wanted", "ok")]
+    assert f"Answers are in {run / 'labels.jsonl'}" in later.err
 
 
 def test_a_page_that_is_gone_is_still_asked_for(
