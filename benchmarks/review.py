@@ -148,7 +148,7 @@ def _write_clusters(
     settings, count = Settings(), sizes.size
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(count))
-    centres = ids[order[starts]]
+    centres = ids[order[np.where(sizes > 0, starts, 0)]]  # a page that is alone, for a cluster of none
     common = {
         "cluster_number": np.arange(1, count + 1),
         "style_cluster_id": centres,

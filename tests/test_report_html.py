@@ -110,6 +110,8 @@ def browser() -> Iterator[Any]:
     if not is_there():
         pytest.skip(MISSING)
     with chromium(logs=("browser", "performance")) as made:
+        made.get("about:blank")
+        made.get_log("performance")  # the first tab has pages of its own
         yield made
 
 
