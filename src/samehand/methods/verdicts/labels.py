@@ -65,6 +65,9 @@ class Given(NamedTuple):
     @classmethod
     def merged(cls, parts: Sequence["Given"]) -> "Given":
         """By unit. Where several parts have a unit, the first counts."""
+        filled = [part for part in parts if part.unit.size]
+        if len(filled) == 1 and (np.diff(filled[0].unit) > 0).all():
+            return filled[0]
         joined = cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
         return joined.chosen(np.unique(joined.unit, return_index=True)[1])
 
@@ -219,7 +222,7 @@ class Ground:
         parts = []
         for cluster, code in clusters.items():
             start, stop = np.searchsorted(self._clusters_sorted, [cluster, cluster + 1])
-            parts.append(Given.made(np.sort(self._by_cluster[start:stop]), code, OF_CLUSTER))
+            parts.append(Given.made(self._by_cluster[start:stop], code, OF_CLUSTER))
         pages = Given.merged(parts)
         sites = []
         for code in (GOOD, BAD):
