@@ -91,7 +91,7 @@ def link_hosts(
                 stop = copy_span(
                     pointer(data), bounds[0], bounds[1], True, True, lend(references), pointer(head), np.uint64(0)
                 )
-                hosts[link] = _host_of(head, np.int64(0), np.int64(stop))
+                hosts[link] = _host_of(head, int(np.int64(0)), int(np.int64(stop)))
             else:
                 hosts[link] = _host_of(data, start, end)
     return hosts

@@ -237,7 +237,10 @@ def topic_drift(
 
 
 @helper
-def _mean_cosine(sums, norms, blocks, distances):  # type: ignore[no-untyped-def]
+def _mean_cosine(
+    sums: NDArray[np.float32], norms: NDArray[np.float32], blocks: int, distances: tuple[int, ...]
+) -> tuple[float, int]:
+    """The mean cosine of blocks that are so far apart, and the number of pairs."""
     total, pairs = 0.0, 0
     for block in range(blocks):
         for distance in distances:

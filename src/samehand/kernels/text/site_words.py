@@ -117,7 +117,7 @@ def _read_text(
     """Counts the words of a text and sketches their pairs; returns the sum of the hashes of all pairs."""
     position, total = start, np.uint64(0)
     state, length, line, before = FNV_BASIS, 0, 0, np.uint64(0)
-    script, held = 0, np.int64(0)  # the script of the current word, and the pairs in the sketch
+    script, held = 0, int(np.int64(0))  # the script of the current word, and the pairs in the sketch
     while position <= end:
         byte = data[position] if position < end else np.uint8(10)
         name = _name_at(data, position, end, text, names) if begins[byte] and position < end else -1
