@@ -4,10 +4,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def longest_segment(bounds: NDArray[np.int64]) -> np.int64:
     """The length of the longest segment, 0 where there is none."""
     longest = np.int64(0)
@@ -16,7 +17,7 @@ def longest_segment(bounds: NDArray[np.int64]) -> np.int64:
     return longest
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def readable_segment(
     data: NDArray[np.uint8], start: np.int64, stop: np.int64, copied: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
