@@ -17,6 +17,21 @@ def longest_segment(bounds: NDArray[np.int64]) -> np.int64:
 
 
 @nb.njit(cache=True, nogil=True)
+def readable_segment(
+    data: NDArray[np.uint8], start: np.int64, stop: np.int64, copied: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """data[start:stop] for kernels that look at whole blocks: where too little lies behind it, a copy of it.
+
+    `copied` is longer than the longest segment by the size of a block.
+    """
+    size = stop - start
+    if stop + copied.size - size <= data.size:
+        return data[start:stop]
+    copied[:size] = data[start:stop]
+    return copied[:size]
+
+
+@nb.njit(cache=True, nogil=True)
 def segment_sums(values: NDArray[np.float64], bounds: NDArray[np.integer]) -> NDArray[np.float64]:
     """The sum of each segment."""
     sums = np.zeros(bounds.size - 1)
