@@ -5,6 +5,7 @@ the same articles and links to each other. Honest: papers of one publisher that 
 theme, mirrors of a manual, a franchise with the same text in each town. The 989 other pages are real.
 """
 
+import itertools
 import json
 import random
 import tempfile
@@ -32,14 +33,14 @@ def print_farms(data: Path) -> list[Floor]:
     said = _said(data)
     found: dict[str, list[bool]] = {}
     for site, kind in said.items():
-        hand = site.split("-")[1] if site.startswith(("bad-", "good-")) else ""
-        name = f"{site.partition('-')[0]} {hand}" if hand else "real pages"
+        _, is_planted, hand = site.removesuffix(".example").partition("-")
+        name = hand if is_planted and hand.startswith(("bad-", "good-")) else "real pages"
         found.setdefault(name, []).append(kind == FARM)
     print("\nfarms planted among real pages: sites called farm, of all")
     for name, calls in sorted(found.items()):
         print(f"  {name:24} {sum(calls):4} of {len(calls)}")
-    farms = [calls for name, calls in found.items() if name.startswith("bad ")]
-    honest = [call for name, calls in found.items() if not name.startswith("bad ") for call in calls]
+    farms = [calls for name, calls in found.items() if name.startswith("bad-")]
+    honest = [call for name, calls in found.items() if not name.startswith("bad-") for call in calls]
     hands = sum(2 * sum(calls) >= len(calls) for calls in farms) / len(farms)
     return [
         Floor("farms: planted hands found", hands, 0.6),
@@ -86,7 +87,7 @@ def _world(data: Path) -> Iterator[tuple[str, str]]:
 def _sites(hand: str, text: Text, *, is_linked: bool) -> Iterator[tuple[str, str]]:
     """The pages of a hand: its template, drawn once, and the texts."""
     draw = random.Random(hand)
-    names = [f"{hand}-{label}.example" for label in draw.sample(_LABELS, SITES_OF_A_HAND)]
+    names = [f"{label}-{hand}.example" for label in draw.sample(_LABELS, SITES_OF_A_HAND)]
     box, css, tag = (f"{draw.getrandbits(24):06x}" for _ in range(3))
     for i, site in enumerate(names):
         for j in range(PAGES_OF_A_SITE):
@@ -95,8 +96,9 @@ def _sites(hand: str, text: Text, *, is_linked: bool) -> Iterator[tuple[str, str
             links = "".join(f'<li><a href="http://{other}/">{other}</a></li>' for other in others if other != site)
             menu = "".join(f'<a href="/p{n}.html" class="m{css}">Page {n}</a> ' for n in range(PAGES_OF_A_SITE))
             html = (
-                f"<!DOCTYPE html><html><head><title>{site.partition('.')[0]} {j}</title>"
-                f'<link rel="stylesheet" href="/{css}.css"></head><body id="b{box}"><div class="w{box}"><nav>{menu}</nav>'
+                f"<!DOCTYPE html><html><head><title>{site} {j}</title>"
+                f'<link rel="stylesheet" href="/{css}.css"></head>'
+                f'<body id="b{box}"><div class="w{box}"><nav>{menu}</nav>'
                 f'<main class="c{tag}">{paragraphs}</main><ul class="l{box}">{links}</ul></div></body></html>'
             )
             yield f"http://{site}/p{j}.html" if j else f"http://{site}/", html
@@ -112,7 +114,7 @@ def _parts(text: str) -> Iterator[str]:
 def _chain(words: list[str], draw: random.Random) -> str:
     """A chain in which each word follows the one before as in the source."""
     after: dict[str, list[str]] = {}
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in itertools.pairwise(words):
         after.setdefault(word, []).append(following)
     made = [draw.choice(words)]
     while len(made) < CHAIN_WORDS:
