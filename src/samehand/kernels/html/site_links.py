@@ -17,9 +17,10 @@ MAX_TARGETS = 16
 LEAST_QUERIES = 3
 """Fewer queries to one page are no list of keywords."""
 
-FOREIGN, OWN, QUERIES, TO_NAME, TARGETS, COLUMNS = range(6)
+FOREIGN, OWN, QUERIES, TO_NAME, WORDS, TARGETS, COLUMNS = range(7)
 """Columns of what is counted: links to other sites; links within the site; different queries to the page that most of
-them ask; links that tell other sites the site's own domain; foreign hosts, at most MAX_TARGETS."""
+them ask; links that tell other sites the site's own domain; links whose query holds several words, or words
+that are not of ASCII; foreign hosts, at most MAX_TARGETS."""
 
 _QUESTION, _SLASH, _DOT = np.uint8(0x3F), np.uint8(0x2F), np.uint8(0x2E)
 
@@ -64,13 +65,14 @@ def site_links(
             href = data[start : start + link_lengths[link]]
             begin = host_start(href, int(np.int64(0)), href.size)
             stop = _host_stop(href, begin) if begin >= 0 else 0
+            mark = _mark(href, stop)
+            found.counts[page, WORDS] += _holds_words(href, mark)
             if link_hosts[link] and not (begin >= 0 and _is_below(href, begin, stop, domain)):
                 hosts[foreign] = link_hosts[link]
                 foreign += 1
                 found.counts[page, TO_NAME] += domain.size > 0 and _tells(href, stop, domain)
                 continue
             found.counts[page, OWN] += 1
-            mark = _mark(href, stop)
             if mark < href.size:
                 named = (
                     begin if begin >= 0 and stop - begin > domain.size + 4 else stop
@@ -134,6 +136,20 @@ def _mark(href: NDArray[np.uint8], start: int) -> int:
     while start < href.size and href[start] != _QUESTION:
         start += 1
     return start
+
+
+@helper
+def _holds_words(href: NDArray[np.uint8], start: int) -> bool:
+    """Whether a blank, or a character beyond ASCII, is in the query: keywords have them, numbers of pages have not."""
+    for place in range(start, href.size):
+        byte = href[place]
+        if byte == 0x2B or byte >= 0x80:
+            return True
+        if byte != 0x25 or place + 2 >= href.size:
+            continue
+        if href[place + 1] >= 0x38 or (href[place + 1] == 0x32 and href[place + 2] == 0x30):
+            return True
+    return False
 
 
 @helper
