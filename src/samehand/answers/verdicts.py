@@ -12,7 +12,7 @@ from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.setting import nearest
 from samehand.methods.verdicts.labels import DECIDING, HOW
-from samehand.methods.verdicts.model import Weights, read_weights
+from samehand.methods.verdicts.model import Weights, run_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.methods.verdicts.rows import actions_of
 from samehand.store.folder import RunFolder
@@ -130,7 +130,7 @@ class Verdict:
 
 def verdict_of(folder: RunFolder, name: str | int) -> Verdict | None:
     """The verdict on a cluster by its number, or on a page, site or provider by its name; None if there is none."""
-    weights = read_weights()
+    weights = run_weights(folder)
     if isinstance(name, int):
         clusters = folder.read(VERDICT_CLUSTERS)
         found = clusters.slice(name - 1, 1) if 1 <= name <= len(clusters) else clusters.slice(0, 0)
