@@ -130,27 +130,29 @@ class Verdict:
 
 def verdict_of(folder: RunFolder, name: str | int) -> Verdict | None:
     """The verdict on a cluster by its number, or on a page, site or provider by its name; None if there is none."""
-    weights = run_weights(folder)
     if isinstance(name, int):
-        clusters = folder.read(VERDICT_CLUSTERS)
-        found = clusters.slice(name - 1, 1) if 1 <= name <= len(clusters) else clusters.slice(0, 0)
-        return _verdict(folder, found.to_pylist()[0], f"cluster {name}", weights) if len(found) else None
-    for unit, column in _NAMED_BY.items():
-        table = folder.read(UNITS[unit])
-        found = table.filter(pc.equal(table.column(column), name))
-        if len(found):
-            return _verdict(folder, found.slice(0, 1).to_pylist()[0], name, weights)
-    return None
+        return verdict_where(folder, "clusters", "cluster_number", name)
+    verdicts = (verdict_where(folder, unit, column, name) for unit, column in _NAMED_BY.items())
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def verdict_where(folder: RunFolder, unit: str, column: str, value: str | int) -> Verdict | None:
+    """The verdict on the unit whose `column` has `value`."""
+    found = folder.find(UNITS[unit], column, value)
+    if not len(found):
+        return None
+    row = found.to_pylist()[0]
+    name = f"cluster {value}" if unit == "clusters" else row[_NAMED_BY[unit]]
+    return _verdict(folder, row, name, run_weights(folder))
 
 
 def _label_way(folder: RunFolder, row: dict[str, Any]) -> tuple[str, ...]:
     """URLs from the labelled page on, up to the page before this one."""
-    pages = folder.read(VERDICT_PAGES, ["url", "label_via_page_id"])
     way: dict[int, str] = {}
     page_id = row["label_via_page_id"]
     while page_id is not None and page_id not in way:  # a stranger may have written a circle
-        place = int(folder.page_ids.rows(np.array([page_id]))[0])
-        here = pages.slice(place, 1).to_pylist()[0]
+        place = folder.page_ids.rows(np.array([page_id]))
+        here = folder.read_rows(VERDICT_PAGES, place, ["url", "label_via_page_id"]).to_pylist()[0]
         way[page_id] = here["url"]
         page_id = here["label_via_page_id"] if page_id != row["label_page_id"] else None
     return tuple(reversed(way.values()))
