@@ -54,6 +54,8 @@ bench: $(TEST_STAMP)
 # Hostile bytes for every parser, two minutes each, and damage to every file that steers samehand. Long.
 fuzz: $(TEST_STAMP)
 	cd tests && ../$(BIN)/python -m fuzz
+	$(INSTALL) atheris || echo "atheris cannot be installed here: no fuzzing guided by coverage."
+	cd tests && ../$(BIN)/python -c 'import atheris' && ../$(BIN)/python -m fuzz.guided
 	cd tests && ../$(BIN)/python -m fuzz.steering
 	cd tests && ../$(BIN)/python -m fuzz.shapes
 
