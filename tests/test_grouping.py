@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand.grouping.cuts import BRIDGE_SHARE, LINK_SHARE, SUPPORT_SAMPLE, split_chains, supported, without_bridges
+from samehand.grouping.cuts import BRIDGE_SHARE, LINK_SHARE, SUPPORT_SAMPLE, join_twins, split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
 from samehand.grouping.medoids import find_medoids
@@ -339,3 +339,12 @@ def test_a_bridge_does_not_join_two_groups() -> None:
     alike = np.array([0, 0, 2, 3, 3, 3, 6, 6], np.int32)  # two groups of one template around the bridge
     links = Edges.of(np.array([0, 2], np.int32), np.array([6, 6], np.int32), np.array([0.5, 0.4], np.float32))
     assert len(without_bridges(things, spanning_forest([links], len(rows)), alike)) == 2
+
+
+def test_twins_join_a_group_and_make_no_chain() -> None:
+    pairs = np.array([[2, 3], [0, 2], [2, 4], [4, 5], [6, 7]], np.int32)
+    links = Edges.of(pairs[:, 0], pairs[:, 1], np.array([0.95, 0.9, 0.85, 0.84, 0.5], np.float32))
+    before = np.array([0, 1, 2, 2, 4, 5, 6, 7], np.int32)
+    assert join_twins(links, before, least=0.8).tolist() == [0, 1, 0, 0, 0, 5, 6, 7]
+    assert join_twins(links, before, least=0.92).tolist() == before.tolist()
+    assert before.tolist() == [0, 1, 2, 2, 4, 5, 6, 7]

@@ -143,6 +143,24 @@ def split_chains(
     return labels
 
 
+def join_twins(forest: Edges, labels: NDArray[np.int32], *, least: float) -> NDArray[np.int32]:
+    """Lets rows that a split left alone join the group of a row that is nearly the same (`least`), the best first.
+
+    A group may hold versions of which the outer ones are far from the medoid. Nobody joins a row that joined itself, so
+    no chain grows.
+    """
+    labels = labels.copy()
+    is_alone = (np.bincount(labels, minlength=labels.size) == 1)[labels]
+    links = forest.above(least).pairs
+    links = links[is_alone[links[:, 0]] != is_alone[links[:, 1]]]
+    alone = np.where(is_alone[links[:, 0]], links[:, 0], links[:, 1])
+    twins = np.where(is_alone[links[:, 0]], links[:, 1], links[:, 0])
+    joined, best = np.unique(alone, return_index=True)  # links stand best first
+    labels[joined] = labels[twins[best]]
+    _name_by_smallest(labels, np.flatnonzero(np.isin(labels, labels[joined])).astype(np.int32))
+    return labels
+
+
 def _name_by_smallest(labels: NDArray[np.int32], rows: NDArray[np.int32]) -> None:
     """Renames the groups of `rows` after their smallest row among `rows`, in place."""
     smallest = np.full(labels.size, np.iinfo(np.int32).max, np.int32)
