@@ -38,6 +38,7 @@ class SitesMethod(Method):
         **dict.fromkeys(("clusters", "without_servers", "cut_pages", "markup_capped"), int),
     }
     needs = ("style",)
+    uses = ("replica", "language", "phrases", "classes")
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:
         """The settings of markup and sites."""

@@ -66,6 +66,8 @@ def fold_character(code: int) -> int:
         return DROPPED
     if character in "‘’ʼ`´":  # the apostrophes of different keyboards
         return ord("'")
+    if code >= 0x80 and character != "…" and unicodedata.category(character).startswith("P"):  # a word begins behind it
+        return BLANK
     folded = unicodedata.normalize("NFKD", character.lower())[:1].lower()
     if code == 0x131:  # the dotless i of Turkish
         folded = "i"

@@ -66,6 +66,7 @@ class Signs:
     leads: Sequence[Lead]
     how: NDArray[np.int64]
     leads_away: NDArray[np.bool_]
+    lead_tells_name: NDArray[np.bool_]
     told_name: NDArray[np.bool_]
     is_market: NDArray[np.bool_]
     in_title: Found
@@ -122,6 +123,23 @@ class Signs:
         """Whether the title is the domain and nothing else."""
         bare: NDArray[np.bool_] = self.title_words.counts[:, word_columns.WORDS] == 0
         return self.named_in_title & bare
+
+    @property
+    def about_name(self) -> NDArray[np.bool_]:
+        """Whether the domain is spelled out in the title, or the text begins with it."""
+        begins: NDArray[np.bool_] = self.text_words.counts[:, word_columns.STARTS_NAMED] > 0
+        return self.named_in_title | begins
+
+    @property
+    def keyword_links(self) -> NDArray[np.int32]:
+        """Links that ask one page of the site for keywords, or links to the other site that most of them lead to."""
+        most: NDArray[np.int32] = np.maximum(self.query_links, self.site_links.target_links[:, 0])
+        return most
+
+    @property
+    def telling_links(self) -> NDArray[np.int32]:
+        """Links that tell another site the own domain."""
+        return self.site_links.counts[:, link_columns.TO_NAME]
 
     @property
     def feeds(self) -> NDArray[np.bool_]:
@@ -211,6 +229,7 @@ def page_signs(
         leads=leads,
         how=np.array([lead.how for lead in leads], np.int64),
         leads_away=np.array([lead.host != b"" for lead in leads], np.bool_),
+        lead_tells_name=np.array([lead.tells_name for lead in leads], np.bool_),
         told_name=told,
         is_market=np.array([name in sources.phrases for name in own], np.bool_),
         in_title=texts.find(title, title_offsets, most=MAX_TITLE_BYTES),
@@ -278,5 +297,11 @@ def lead_hashes(leads: Sequence[Lead]) -> NDArray[np.uint64]:
 
 def keyword_lists(signs: Signs) -> NDArray[np.bool_]:
     """Whether most links ask one page of the site for keywords, or lead to one other site."""
-    most = np.maximum(signs.query_links, signs.site_links.target_links[:, 0])
+    most = signs.keyword_links
     return (most >= LEAST_KEYWORDS) & (most >= MOST_OF * signs.links)
+
+
+def told_lists(signs: Signs) -> NDArray[np.bool_]:
+    """Whether most links tell another site the own domain."""
+    told = signs.telling_links
+    return (told >= LEAST_KEYWORDS) & (told >= MOST_OF * signs.links)
