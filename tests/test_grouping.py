@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand.grouping.cuts import BRIDGE_SHARE, LINK_SHARE, SUPPORT_SAMPLE, join_twins, split_chains, supported, without_bridges
+from samehand.grouping.cuts import (
+    BRIDGE_SHARE,
+    LINK_SHARE,
+    SUPPORT_SAMPLE,
+    join_twins,
+    split_chains,
+    supported,
+    without_bridges,
+)
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, check_buckets, find_forest, join_equal
 from samehand.grouping.medoids import find_medoids

@@ -3,7 +3,8 @@
 Documents meet in two ways: in the buckets of their K + 1 signatures, where the cosine of their sets of words decides,
 and in the probes of their sketches of neighbouring words, where the Jaccard similarity decides (`pairs`). Both are put
 on one scale: `replica_jaccard` makes near replicas. Groups are stars: every member is near the medoid of its group, or
-nearly the same as such a member; what belongs to a group by a chain only is split off. Documents that share less text are told, and never merged.
+nearly the same as such a member. What belongs to a group by a chain only is split off. Documents that share less text
+are told, and never merged.
 """
 
 import dataclasses
