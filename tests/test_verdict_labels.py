@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import samehand
+from runs import Ended
 from samehand.answers.labels import LabelEffects
+from samehand.base.errors import RunError
 from samehand.methods.guard import NEVER, Guard, NameList
 from samehand.methods.verdicts.links import Links
 from samehand.store.labels import DIFFERENT, SAME, SKIP, UNWANTED, WANTED, Label, LabelFile
@@ -180,6 +182,39 @@ def test_the_guard_beats_evidence_and_labels(
     assert any("guard" in line for line in run.verdict(honest).lines())
     clusters = [row for row in run.verdicts("clusters") if row["guard"]]
     assert all(row["action"] != "block" for row in clusters)
+
+
+def test_weights_change_by_refit_alone(
+    demo_run: samehand.Run, labelled: Labelled, samehand_command: Callable[..., Ended]
+) -> None:
+    parked = [row["site"] for row in demo_run.verdicts("sites") if row["kind"] == "parked-ads"]
+    prior = demo_run.verdict(1).prior
+    run = labelled(*(Label("site", name, WANTED, NOW) for name in parked[:3]))
+    assert run.verdict(1).prior == prior
+    before = {row["site"]: row["action"] for row in run.verdicts("sites")}
+    found = run.refit()
+    assert found.about.startswith("Fitted to 0 unwanted sites and 3 wanted sites of ")
+    old, new = found.weights["PARKED"]
+    assert old - 1 < new < old  # a few hands move a weight a little
+    after = {row["site"]: row["action"] for row in run.verdicts("sites")}
+    assert set(found.flipped_sites) == {name for name in before if before[name] != after[name]}
+    assert run.verdict(1).prior == pytest.approx(found.weights["prior"][1])
+    again = run.refit()
+    assert (again.weights, again.flipped_sites) == ({}, ())
+    (run.path / "weights.toml").unlink()
+    ended = samehand_command("verdicts", run.path, "--refit", "--top", "1")
+    assert ended.code == 0
+    assert "PARKED " in ended.err
+    assert "sites that flip: " in ended.err
+    for text in ("prior = 1", "x", "prior = 1.0\n[weights]\nNOPE = 1.0", "prior = 1.0\n[weights]\nPARKED = 1e9"):
+        (run.path / "weights.toml").write_text(text)
+        ended = samehand_command("explain", run.path, "1")
+        assert (ended.code, "Remove it" in ended.err, ended.out) == (2, True, ""), ended
+
+
+def test_a_refit_needs_labels(labelled: Labelled) -> None:
+    with pytest.raises(RunError, match="no labels of sites"):
+        labelled().refit()
 
 
 def brute_force(pages: int, links: list[tuple[int, int, float]], seeds: list[int]) -> set[int]:
