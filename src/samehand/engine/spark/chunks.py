@@ -26,7 +26,7 @@ def whole_groups(
         if sum(map(len, waiting)) < wanted:
             continue
         rows = pa.concat_batches(waiting)
-        starts = _starts(rows, names)
+        starts = group_starts(rows, names)
         waiting = [rows.slice(starts[-1])]
         if len(waiting[0]) > MOST_ROWS:
             raise SamehandError(
@@ -38,7 +38,7 @@ def whole_groups(
             yield rows.slice(0, starts[-1]), starts[:-1]
     if sum(map(len, waiting)):
         rows = pa.concat_batches(waiting)
-        yield rows, _starts(rows, names)
+        yield rows, group_starts(rows, names)
 
 
 def _large_words(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -47,7 +47,8 @@ def _large_words(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.set_column(place, "words", batch.column(place).cast(pa.large_binary())) if place >= 0 else batch
 
 
-def _starts(rows: pa.RecordBatch, names: list[str]) -> NDArray[np.int64]:
+def group_starts(rows: pa.RecordBatch, names: list[str]) -> NDArray[np.int64]:
+    """Where rows with other values of `names` than the row before start."""
     is_first = np.zeros(len(rows), np.bool_)
     is_first[0] = True
     for name in names:

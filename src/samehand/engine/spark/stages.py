@@ -16,7 +16,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from samehand.base.errors import SamehandError
-from samehand.engine.spark.chunks import CHUNK_ROWS, numbered, numbered_edges, pages_and_edges, whole_groups
+from samehand.engine.spark.chunks import (
+    CHUNK_ROWS,
+    group_starts,
+    numbered,
+    numbered_edges,
+    pages_and_edges,
+    whole_groups,
+)
 from samehand.engine.spark.common import Common
 from samehand.engine.spark.kinds import KINDS, compared_documents, compared_pairs
 from samehand.engine.spark.remote import batch_of
@@ -125,7 +132,7 @@ def join_twins(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> 
         identity, page_ids = (rows.column(column).to_numpy() for column in ("identity", "page_id"))
         things = kind.compared(rows, settings)
         joined, is_alone = join_equal(things, identity.view(np.uint64), kind.rule(settings).edge_threshold)
-        starts = _starts(rows, ["identity"])
+        starts = group_starts(rows, ["identity"])
         smallest = np.repeat(starts, np.diff(np.append(starts, len(rows))))
         similarities = np.full(len(rows), np.nan, np.float32)
         similarities[joined.pairs[:, 1]] = joined.similarities
