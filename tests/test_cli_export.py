@@ -19,8 +19,8 @@ import samehand
 from runs import Ended, copy_of, judge_run, kinds_of
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
-from samehand.exports import guard as guard_module
 from samehand.exports.keep_drop import SURVIVORS
+from samehand.methods import guard as guard_module
 from samehand.store.tables import REPLICA_SIGNATURES
 
 Command = Callable[..., Ended]
@@ -28,7 +28,7 @@ Command = Callable[..., Ended]
 
 @pytest.fixture(autouse=True)
 def _no_lists_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_module, "_misp_lists", dict)
+    monkeypatch.setattr(guard_module, "_misp_list", lambda name: frozenset())
 
 
 @pytest.fixture(scope="module")

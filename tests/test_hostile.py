@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import samehand
+from samehand.base.errors import UsageError
+from samehand.cli import main as command_line
+from samehand.cli.start import is_out_of_memory
 from samehand.store.tables import STYLE_MEMBERS
 
 GOOD = b"<!doctype html>\n<title>good</title>\n" + b"<div class='row'><a href='/x?a=b&c=d'>it</a>;</div>\n" * 30
@@ -152,3 +155,14 @@ def test_several_inputs_of_all_kinds_and_one_that_is_nothing(tmp_path: Path) -> 
     assert read["pages"] == 2
     assert read["damaged"] == 3
     assert {"bad_json", "empty_file", "unknown_format"} <= set(read["rejected"])
+
+
+def test_a_lack_of_memory_is_not_blamed_on_the_file_that_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_threads(**_options: object) -> None:
+        cause = OSError("Failed to launch worker thread: Resource temporarily unavailable")
+        raise UsageError("a.lexicon is not a whole lexicon") from cause
+
+    monkeypatch.setattr(command_line.cli, "main", no_threads)
+    with pytest.raises(UsageError) as raised:
+        command_line.main()
+    assert is_out_of_memory(raised.value.__cause__)

@@ -35,6 +35,23 @@ def outcomes_of(source: Source, settings: Settings = SETTINGS) -> list[Outcome]:
     return [outcome for unit in plan_units([source], 1_000) for outcome in read_unit(unit, settings)]
 
 
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("pages/example.org/index.html", "http://example.org/index.html"),
+        ("backup/2018/Shop.example.co.uk/a/b.html", "http://Shop.example.co.uk/a/b.html"),
+        ("example.org/other.org/b.html", "http://example.org/other.org/b.html"),
+        ("docs/v1.2/co.uk/a.html", "http://docs/v1.2/co.uk/a.html"),
+        ("host.test/a.com", "http://host.test/a.com"),
+    ],
+)
+def test_the_first_folder_named_like_a_host_is_the_host(tmp_path: Path, path: str, url: str) -> None:
+    folder = fill(tmp_path / "mirror", {path: b"<html>page"})
+    (page,) = outcomes_of(source_of(folder))
+    assert isinstance(page, Page)
+    assert page.url == url
+
+
 def test_a_mirror_as_wget_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
         "example.org/index.html": b"<html>start",

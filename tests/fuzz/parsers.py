@@ -205,8 +205,8 @@ def check_dns(data: bytes) -> None:
     import dns.exception
     import dns.message
 
+    from samehand.base.names import canonical_name
     from samehand.methods.sites.nameservers.dns import OUTCOMES, _read_reply
-    from samehand.methods.sites.nameservers.names import canonical_name
 
     try:
         reply = dns.message.from_wire(data)
@@ -228,6 +228,27 @@ def dns_seeds() -> list[bytes]:
     referral = dns.message.make_response(query)
     referral.authority.append(dns.rrset.from_text("good.com.", 60, "IN", "NS", "ns1.park.net."))
     return [answer.to_wire(), referral.to_wire(), query.to_wire()]
+
+
+def check_container(data: bytes) -> None:
+    """Files of models and lexicons: opened, or one sentence."""
+    from samehand.methods.language.model import Model
+    from samehand.methods.replica.lexicon import Lexicon
+
+    path = scratch() / "container"
+    path.write_bytes(data)
+    for load in (Model.open, Lexicon.load):
+        try:
+            load(path)
+        except SamehandError:
+            continue
+
+
+def container_seeds() -> list[bytes]:
+    """A small model and a small lexicon, as they are written."""
+    from fuzz.steering import lexicon, small_model
+
+    return [small_model().read_bytes(), lexicon().path.read_bytes()]
 
 
 def noise_seeds() -> list[bytes]:
@@ -285,6 +306,12 @@ def table_lines() -> list[bytes]:
     return [b"".join(json.dumps(row).encode() + b"\n" for row in rows)]
 
 
+def table_rows() -> list[bytes]:
+    """CSV, with and without quotes."""
+    quoted = b'"%b"' % PAGE.replace(b'"', b'""')
+    return [b"url,html,id\n" + b"".join(b"http://a%d.example/,%b,%d\n" % (row, quoted, row) for row in range(4))]
+
+
 def frames() -> list[bytes]:
     """Archives in every packing."""
     return [
@@ -313,6 +340,7 @@ TARGETS: dict[str, Target] = {
     "arc": Target(lambda: [arc(), gzip.compress(arc())], reads("arc"), FIELDS),
     "wacz": Target(lambda: [wacz()], reads("wacz"), (b"PK\x01\x02", b"PK\x03\x04", b"PK\x05\x06", b"archive/")),
     "jsonl": Target(table_lines, reads("jsonl"), (b'"html":', b"{", b"\\ud800", b"\n", b'"')),
+    "csv": Target(table_rows, reads("csv"), (b'"', b'""', b"\n", b"\r", b",", b"\0")),
     "parquet": Target(lambda: [parquet()], reads("parquet"), (b"PAR1",)),
     "mime": Target(lambda: [MAIL], check_mail, MAIL_WORDS),
     "mail": Target(lambda: [MAIL * 2, MAIL[43:]], reads("mail"), MAIL_WORDS),
@@ -320,5 +348,6 @@ TARGETS: dict[str, Target] = {
     "references": Target(lambda: [b"&amp;&eacute&#8364;&#x80;&notit;", *noise_seeds()], check_references, TAGS),
     "hosts": Target(lambda: ADDRESSES, check_host),
     "nameservers": Target(lambda: NAMESERVER_SEEDS, check_nameservers, ZONE_WORDS),
+    "containers": Target(container_seeds, check_container, (b"SAMEHLM\0", b'"levels"', b"\xff" * 8)),
     "dns": Target(dns_seeds, check_dns, (b"\xc0\x0c", b"\xc0\x00", b"\x00\x02\x00\x01")),
 }

@@ -166,10 +166,20 @@ def nameservers() -> Kind:
     path = scratch() / "ns.csv"
     hosts = samehand.open_run(run()).sites().sites["site"]
     path.write_text("domain,ns\n" + "".join(f"{host},ns{place % 3}.park.net\n" for place, host in enumerate(hosts)))
-    return Kind(path, lambda: command("parked", run(), "--nameservers", path, "--workers", "1"), may_differ=True)
+    return Kind(path, lambda: command("sites", run(), "--nameservers", path, "--workers", "1"), may_differ=True)
 
 
-COMMANDS = (("status",), ("clusters",), ("show", "1"), ("replicas",), ("fake",), ("parked",), ("like", "0"))
+def policy() -> Kind:
+    """A policy of a user."""
+    path = scratch() / "policy.toml"
+    shutil.copyfile(Path(samehand.__file__).parent / "data/policies/crawl.toml", path)
+    return Kind(path, lambda: command("verdicts", run(), "--policy", path), may_differ=True)
+
+
+COMMANDS = (
+    *(("status",), ("clusters",), ("show", "1"), ("replicas",), ("fake",), ("phrases",), ("sites",), ("like", "0")),
+    *(("verdicts",), ("verdicts", "--pages"), ("explain", "1"), ("export", "--format", "domains")),
+)
 
 
 def run_folder() -> Iterator[Kind]:
@@ -182,7 +192,10 @@ def run_folder() -> Iterator[Kind]:
             answers.append(REFUSED if answer.startswith(REFUSED) else answer)
         return "\0".join(answers)
 
-    use()  # what is made on demand is there afterwards
+    if REFUSED in use():  # what is made on demand is there afterwards
+        raise RuntimeError(
+            f"a command refuses the whole run: {[command(name, run(), *rest) for name, *rest in COMMANDS]}"
+        )
     for path in sorted(run().rglob("*")):
         if path.is_file() and path.name != "lock":
             yield Kind(path, use)
@@ -224,6 +237,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "settings": settings,
     "labels": labels,
     "nameservers": nameservers,
+    "policy": policy,
 }
 
 

@@ -20,7 +20,6 @@ from samehand.store.done import part_name
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
-from samehand.store.table import Table
 from samehand.store.tables import CONTENT, PAGES
 
 _SUGGESTIONS = 3
@@ -65,7 +64,7 @@ class RunPages(PageList):
         self.folder = folder
         self._settings = settings
         self._unchanged: set[Source] = set()
-        self._last: dict[str, tuple[int, Any]] = {}
+        self._last: tuple[int, dict[str, Any]] = -1, {}
 
     def row_of(self, page: PageName) -> int:
         """The row of a page. A host or a site stands for its page with the shortest URL."""
@@ -102,6 +101,10 @@ class RunPages(PageList):
         values: list[str] = pc.unique(self.table.column(column).drop_null()).to_pylist()
         return values
 
+    def url(self, row: int) -> str:
+        """The URL of a page."""
+        return str(self._stored(row)["url"])
+
     def page(self, row: int) -> Page:
         """A page with its content."""
         return Page(url=self.url(row), content=self.content(row), source_path="", warc_record_offset=0)
@@ -111,7 +114,7 @@ class RunPages(PageList):
         number, place = self._place(row)
         stored = self._stored(row)
         if self.folder.part_path(CONTENT, number).is_file():
-            kept: bytes = self._part(CONTENT, number).column("content")[place].as_py()
+            kept: bytes = self.folder.read_rows(CONTENT, [place], number=number).column("content")[0].as_py()
             if zlib.crc32(kept) != stored["content_crc32"]:
                 raise RunError(f"{self.folder.part_path(CONTENT, number)} does not hold this page. {DAMAGED}")
             return kept
@@ -146,18 +149,15 @@ class RunPages(PageList):
         return bool(self._stored(row)["content_mime_detected"] == PLAIN_TEXT)
 
     def _stored(self, row: int) -> dict[str, Any]:
-        """The row of a page in the table of pages."""
-        number, place = self._place(row)
-        stored: dict[str, Any] = self._part(PAGES, number).slice(place, 1).to_pylist()[0]
+        """The row of a page in the table of pages. The last one is kept, because it is asked for again and again."""
+        known, stored = self._last
+        if known != row:
+            number, place = self._place(row)
+            stored = self.folder.read_rows(PAGES, [place], number=number).to_pylist()[0]
+            if stored["page_id"] != number << UNIT_BITS | place:
+                raise RunError(f"{self.folder.part_path(PAGES, number)} does not hold its pages in order. {DAMAGED}")
+            self._last = row, stored
         return stored
-
-    def _part(self, table: Table, number: int) -> pa.Table:
-        """A part of a table. The last one of each table is kept, because pages that are asked for lie together."""
-        known, rows = self._last.get(table.name, (-1, None))
-        if known != number:
-            rows = self.folder.read_part(table, number)
-            self._last[table.name] = (number, rows)
-        return rows
 
     def _place(self, row: int) -> tuple[int, int]:
         """The unit of work of a page, and its place within the unit."""

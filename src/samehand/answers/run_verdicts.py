@@ -6,6 +6,7 @@ from samehand.answers.arguments import texts_of, told
 from samehand.answers.opened import OpenedRun
 from samehand.answers.result import Result
 from samehand.base.errors import UsageError
+from samehand.store.labels import LabelFile, digest_of
 
 if TYPE_CHECKING:
     from samehand.answers.verdicts import Verdict
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
 
 class RunVerdicts(OpenedRun):
     """The verdicts of a run, and the sums behind them."""
+
+    def _judge(self) -> None:
+        """Verdicts follow labels: they are computed anew if people said something else since."""
+        self._require("verdicts")
+        said = digest_of(LabelFile.of(self.folder).labels())
+        if self.manifest["stages"]["verdicts"].get("label_digest") == said:
+            return
+        from samehand.engine.local import LocalEngine
+        from samehand.engine.pipeline import judge_again
+
+        judge_again(self.path, engine=LocalEngine(1), on_progress=lambda _: None)
+        self._forget()
 
     def verdicts(self, unit: str = "sites", *, policy: str | None = None, kind: str | None = None) -> Result:
         """What to do with each site, page, cluster or provider: keep, review, drop or block.
@@ -31,7 +44,7 @@ class RunVerdicts(OpenedRun):
         """
         from samehand.answers.verdicts import verdict_rows
 
-        self._require("verdicts")
+        self._judge()
         return verdict_rows(self.folder, unit, policy, kind)
 
     def verdict(self, name: str | int) -> "Verdict":
@@ -48,7 +61,7 @@ class RunVerdicts(OpenedRun):
         """
         from samehand.answers.verdicts import verdict_of
 
-        self._require("verdicts")
+        self._judge()
         wanted = name if isinstance(name, int) and not isinstance(name, bool) else texts_of(name, "name")[0]
         found = verdict_of(self.folder, wanted)
         if found is None:

@@ -176,6 +176,13 @@ def public_suffix(name: str) -> str:
     return str(_suffix_lists()[1].publicsuffix(name) or "")
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def is_below_public_suffix(name: str) -> bool:
+    """Whether `name` is a domain name that ends in a suffix of the list, such as example.org, and is none itself."""
+    suffix = _suffix_lists()[1].publicsuffix(name.lower(), accept_unknown=False)
+    return suffix is not None and suffix != name.lower()
+
+
 @functools.cache
 def _above_suffixes() -> frozenset[str]:
     """The names above the public suffixes. A rule *.compute.amazonaws.com makes compute.amazonaws.com one of them."""

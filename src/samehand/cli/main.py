@@ -20,9 +20,10 @@ from samehand.cli.options import Commands
 from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.report import report
+from samehand.cli.review import review
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import sites, structure
-from samehand.cli.start import INTERRUPTED, SENTENCE
+from samehand.cli.start import INTERRUPTED, SENTENCE, is_out_of_memory
 from samehand.cli.style import clusters, compare, like, show, spread
 from samehand.cli.verdicts import explain, verdicts
 
@@ -64,6 +65,8 @@ def main() -> NoReturn:
     except click.ClickException as error:
         _end(error.exit_code, f"Error: {neutral(error.format_message())}")
     except SamehandError as error:
+        if is_out_of_memory(error.__cause__):
+            raise  # what was read is not to blame
         _end(error.exit_code, f"Error: {neutral(str(error))}")
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone; nothing to say
@@ -115,6 +118,7 @@ for command in (
     explain,
     label,
     report,
+    review,
     export,
     demo,
 ):

@@ -19,7 +19,10 @@ GRACE_SECONDS = 3.0
 SENTENCE = "Interrupted. Run the same command again to go on."
 NO_MEMORY = "Error: There is not enough memory. Allow more, or use fewer --workers, then run the same command again."
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_MEMORY_WORDS = ("failed to map segment", "annot allocate memory", "can't start new thread")
+_MEMORY_WORDS = (
+    *("failed to map segment", "annot allocate memory", "can't start new thread"),
+    "Resource temporarily unavailable",
+)
 """What libraries say that could not be loaded, and threads that could not be started, for lack of memory."""
 
 

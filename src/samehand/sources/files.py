@@ -1,8 +1,9 @@
 """Folders of pages as wget saves them, and single HTML files.
 
-The first folder below the given one is the host: `mirror/example.org/a/b.html` is http://example.org/a/b.html. A file
-that lies directly in the given folder has no URL. Links are never followed, because they may lead out of the folder or
-in a circle.
+The first folder below the given one that is named like a host is the host: `mirror/example.org/a/b.html` is
+http://example.org/a/b.html, and so is `backup/mirror/example.org/a/b.html`. If none is, the first folder is the host. A
+file that lies directly in the given folder has no URL. Links are never followed, because they may lead out of the
+folder or in a circle.
 """
 
 import os
@@ -10,7 +11,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from samehand.base.page import Outcome, Skip
+from samehand.base.page import Outcome, Skip, is_below_public_suffix
 from samehand.base.settings import Settings
 from samehand.sources.http.body import (
     HTML,
@@ -109,13 +110,20 @@ def _outcome_in_folder(
     source: Source, relative: str, *, found: os.stat_result | OSError, settings: Settings
 ) -> Outcome:
     name = clean_name(relative)
-    host, slash, rest = name.partition("/")
-    origin = Origin(_prefix(source) + name, 0, url=f"http://{host}/{rest}"[:MAX_URL] if slash else "")
+    origin = Origin(_prefix(source) + name, 0, url=_url_of(name))
     if isinstance(found, OSError):
         return refuse(origin, UNREADABLE_FILE, text_of(found))
     if stat.S_ISLNK(found.st_mode):
         return Skip(origin.source_path, 0, SYMLINK.name)
     return _outcome_of(os.path.join(source.path, relative), origin, found=found, settings=settings)
+
+
+def _url_of(name: str) -> str:
+    folders = name.split("/")[:-1]
+    if not folders:
+        return ""
+    host = next((place for place, folder in enumerate(folders) if is_below_public_suffix(folder)), 0)
+    return f"http://{'/'.join(name.split('/')[host:])}"[:MAX_URL]
 
 
 def _outcome_of(path: str, origin: Origin, *, found: os.stat_result, settings: Settings) -> Outcome:

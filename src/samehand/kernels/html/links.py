@@ -62,6 +62,14 @@ def _host_of(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True)
+def _has_reference(data: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Whether an ampersand stands in data[start:end]."""
+    while start < end and data[start] != _AMPERSAND:
+        start += 1
+    return start < end
+
+
+@nb.njit(cache=True, nogil=True)
 def link_hosts(
     data: NDArray[np.uint8],
     page_starts: NDArray[np.int64],
@@ -77,7 +85,7 @@ def link_hosts(
         for link in range(link_offsets[page], link_offsets[page + 1]):
             start = page_starts[page] + link_starts[link]
             end = start + min(link_lengths[link], LONGEST_HEAD)
-            if np.any(data[start:end] == _AMPERSAND):
+            if _has_reference(data, start, end):
                 bounds = np.uint64(start), np.uint64(end)
                 stop = copy_span(
                     pointer(data), bounds[0], bounds[1], True, True, lend(references), pointer(head), np.uint64(0)

@@ -18,7 +18,7 @@ LEAST_QUERIES = 3
 
 FOREIGN, OWN, QUERIES, TO_NAME, TARGETS, COLUMNS = range(6)
 """Columns of what is counted: links to other sites; links within the site; different queries to the page that most of
-them ask; links to other sites that carry the site's own domain; foreign hosts, at most MAX_TARGETS."""
+them ask; links that tell other sites the site's own domain; foreign hosts, at most MAX_TARGETS."""
 
 _QUESTION, _SLASH, _DOT = np.uint8(0x3F), np.uint8(0x2F), np.uint8(0x2E)
 
@@ -66,12 +66,15 @@ def site_links(
             if link_hosts[link] and not (begin >= 0 and _is_below(href, begin, stop, domain)):
                 hosts[foreign] = link_hosts[link]
                 foreign += 1
-                found.counts[page, TO_NAME] += domain.size > 0 and _holds(href, stop, domain)
+                found.counts[page, TO_NAME] += domain.size > 0 and _tells(href, stop, domain)
                 continue
             found.counts[page, OWN] += 1
             mark = _mark(href, stop)
             if mark < href.size:
-                paths[asked], queries[asked] = _hash_bytes(href, stop, mark), _hash_bytes(href, mark, href.size)
+                named = (
+                    begin if begin >= 0 and stop - begin > domain.size + 4 else stop
+                )  # a name below www is no page of it
+                paths[asked], queries[asked] = _hash_bytes(href, named, mark), _hash_bytes(href, mark, href.size)
                 asked += 1
         found.counts[page, FOREIGN] = foreign
         found.counts[page, QUERIES] = _most_queries(paths[:asked], queries[:asked])
@@ -105,9 +108,17 @@ def _is_below(href: NDArray[np.uint8], begin: int, stop: int, domain: NDArray[np
 
 
 @nb.njit(cache=True, nogil=True)
-def _holds(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bool:
-    """Whether the address behind the host names the domain."""
-    for begin in range(start, href.size - domain.size + 1):
+def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bool:
+    """Whether the address behind the host has the bare domain as a value or as a step of its path.
+
+    An address of the site ("u=http://domain/", as buttons to share have it) is none.
+    """
+    for begin in range(max(start, 2), href.size - domain.size + 1):
+        before, end = href[begin - 1], begin + domain.size
+        if before != 0x3D and (before != _SLASH or href[begin - 2] == _SLASH):
+            continue
+        if end < href.size and href[end] not in (0x26, 0x23, 0x2F, 0x3F, 0x3B):
+            continue
         place = 0
         while place < domain.size and (href[begin + place] | np.uint8(0x20)) == (domain[place] | np.uint8(0x20)):
             place += 1

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
 from samehand.methods.sites.clusters import Rules
+from samehand.methods.sites.farms import find_farms
 from samehand.methods.sites.features import FEATURE_SCHEMA, Features
 from samehand.methods.sites.homes import domains_of, site_homes
 from samehand.methods.sites.nameservers.stored import stored_servers
@@ -40,6 +41,7 @@ def judge_sites(folder: RunFolder, settings: Settings, *, threads: int) -> dict[
         nameservers=servers.servers_of_providers(),
         style_clusters=_styles(folder, page_ids, "style_cluster_id"),
         style_families=_styles(folder, page_ids, "style_family_id"),
+        farms=find_farms(folder, homes.column("site").to_pylist()),
         threads=threads,
     )
     for table, rows in zip((SITES, SITE_CLUSTERS, PROVIDERS), _sorted(verdicts), strict=True):

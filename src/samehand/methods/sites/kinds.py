@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.methods.sites.leads import FORM, FRAME, REFRESH, SCRIPT
-from samehand.methods.sites.signs import Signs, keyword_lists
+from samehand.methods.sites.signs import Signs, keyword_lists, told_lists
 from samehand.methods.sites.verdicts import (
     CHALLENGE,
     CMS,
@@ -40,12 +40,12 @@ _SHOWN = {
     SHELL: ("source-app",),
     LOGIN: ("login", "source-password"),
     HOSTING: ("hosting", "hosting-weak", "server", "source-default"),
-    REGISTRAR: ("registrar", "registrar-weak", "source-feed", "source-parking-host"),
+    REGISTRAR: ("registrar", "registrar-weak", "this-domain", "taken", "source-feed", "source-parking-host"),
     CMS: ("cms", "cms-weak"),
     SOON: ("soon", "soon-weak"),
     SUSPENDED: ("suspended", "suspended-weak", "source-suspended"),
-    FOR_SALE: ("sale", "sale-weak", "source-feed", "source-parking-host"),
-    PARKED_ADS: ("parked", "sale", "sale-weak", "source-feed", "source-parking-host"),
+    FOR_SALE: ("sale", "sale-weak", "this-domain", "offer", "source-feed", "source-parking-host"),
+    PARKED_ADS: ("parked", "parked-weak", "sale", "sale-weak", "source-feed", "source-parking-host"),
 }
 """Classes of phrases that are evidence of a kind."""
 
@@ -73,13 +73,61 @@ def _thin(s: Signs, words: int, prose: int, links: int = 1 << 20) -> NDArray[np.
 
 def _sale(s: Signs) -> NDArray[np.bool_]:
     """Says that the domain is for sale, and names it or says so twice."""
-    return (s.said("sale") > 0) & (s.named | (s.title("sale") > 0) | (s.said("sale") + s.said("sale-weak") > 1))
+    twice = s.said("sale") + s.said("sale-weak") > 1
+    found: NDArray[np.bool_] = (
+        (s.said("sale") > 0) & (s.named | (s.title("sale") > 0) | twice) & (s.said("not-sale") == 0)
+    )
+    return found
+
+
+def _offers_name(s: Signs) -> NDArray[np.bool_]:
+    """Is about its own name, and speaks of this domain and of an offer, in whatever words and language."""
+    offers = s.said("offer")
+    spoken = (s.said("this-domain") > 0) | ((s.telling_links > 0) & (s.links < 8))
+    asked = (offers > 1) | ((offers > 0) & (s.words < 40))
+    few = _thin(s, 160, 120, 6) & (s.foreign_links < 12) & (s.tags["img"] < 8)
+    found: NDArray[np.bool_] = s.about_name & spoken & asked & few & (s.said("not-sale") == 0) & ~s.is_market
+    return found
+
+
+def _taken_name(s: Signs) -> NDArray[np.bool_]:
+    """Is about its own name, and says that this domain is registered, in whatever words and language."""
+    taken = s.said("taken")
+    few = _thin(s, 160, 120, 8) & (s.foreign_links < 16) & (s.shows("source-password") == 0)
+    found: NDArray[np.bool_] = (
+        s.named & (s.said("this-domain") > 0) & ((taken > 1) | ((taken > 0) & (s.words < 40))) & few
+    )
+    return found
+
+
+def _keywords(s: Signs) -> NDArray[np.bool_]:
+    """Is a list of keywords for one place under its own name, and nothing else.
+
+    A search engine or a chooser of countries is one, too, so that without another sign no other link may be there.
+    """
+    bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
+    signed = (s.said("parked") + s.said("parked-weak") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
+    alone = (s.links - s.keyword_links <= 2) & (s.query_links + s.telling_links > 0) & (s.shows("source-chooser") == 0)
+    few = _thin(s, 200, 40, 40) & (s.tags["img"] < 6) & (s.tags["form"] < 3) & (s.source_bytes < 60_000)
+    found: NDArray[np.bool_] = few & (
+        (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
+    )
+    return found
 
 
 def _parks(s: Signs) -> NDArray[np.bool_]:
     """Has nothing but a feed: no words at all, its own name as title, or the words of parked pages."""
     own = s.title_is_name | (s.named & (s.words < 60))
-    return (s.words < 8) | own | (s.said("parked") + s.said("sale") + s.said("sale-weak") > 0)
+    said = s.said("parked") + s.said("parked-weak") + s.said("sale") + s.said("sale-weak")
+    return (s.words < 8) | own | (said > 0)
+
+
+def _tells_name(s: Signs) -> NDArray[np.bool_]:
+    """Has nothing of its own, and tells its name to the other site that fills it or that it leads to."""
+    led = s.lead_tells_name & (s.words < 12) & ((s.how == FRAME) | (s.how == SCRIPT))
+    filled = s.told_name & s.title_is_name & (s.words < 30) & (s.links < 3)
+    found: NDArray[np.bool_] = (led | filled) & (s.source_bytes < 20_000) & ~s.is_market
+    return found
 
 
 def _moved(s: Signs) -> NDArray[np.bool_]:
@@ -104,6 +152,7 @@ def _error(s: Signs) -> NDArray[np.bool_]:
     return (
         ((s.title("error") > 0) & (s.words < 260) & (s.own_links < 30))
         | ((s.title("error-weak") > 0) & (s.words < 100) & (s.links < 12) & (s.titled("error-weak") > 0.2))
+        | ((s.title("error-weak") > 0) & (s.text("error-weak") > 1) & (s.words < 200) & (s.links < 8))
         | ((s.text("error") > 0) & (s.words < 60) & (s.links < 4))
         | ((s.text("error-weak") > 0) & (s.words < 30) & (s.links < 3) & (s.tags["script"] < 6))
     )
@@ -118,12 +167,20 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(REDIRECT, "redirect title", lambda s: _moved(s) & (s.titled("moved") > 0.5)),
     Rule(
-        FOR_SALE, "sale title", lambda s: (s.title("sale") > 0) & s.named_in_title & (s.own_links < 10) & ~s.is_market
+        FOR_SALE,
+        "sale title",
+        lambda s: (
+            (s.title("sale") > 0)
+            & s.named_in_title
+            & _sale(s)
+            & (_thin(s, 400, 300, 10) | ((s.text("sale") > 2) & _thin(s, 1200, 400, 10)))
+            & ~s.is_market
+        ),
     ),
     Rule(
         FOR_SALE,
         "sale offer over a feed",
-        lambda s: s.feeds & _thin(s, 300, 120, 40) & _sale(s) & (s.said("parked") == 0),
+        lambda s: s.feeds & _thin(s, 300, 120, 40) & _sale(s) & (s.said("parked") + s.said("parked-weak") == 0),
     ),
     Rule(
         REGISTRAR,
@@ -131,6 +188,7 @@ RULES: tuple[Rule, ...] = (
         lambda s: s.feeds & _thin(s, 300, 120, 40) & (s.title("registrar") + s.title("registrar-weak") > 0),
     ),
     Rule(PARKED_ADS, "feed of parked domains", lambda s: s.feeds & _thin(s, 300, 120, 40) & _parks(s)),
+    Rule(PARKED_ADS, "tells another site its own name", _tells_name),
     Rule(
         HOSTING,
         "leads to a panel's default page",
@@ -202,23 +260,23 @@ RULES: tuple[Rule, ...] = (
         lambda s: (s.titled("error") > 0.3) & (s.words < 260) & (s.own_links < 30) & (s.said("wall") == 0),
     ),
     Rule(CHALLENGE, "wall wording", _wall),
-    Rule(FOR_SALE, "sale offer", lambda s: _sale(s) & _thin(s, 300, 200, 20) & ~s.is_market),
     Rule(
-        PARKED_ADS,
-        "keywords under its own name",
+        FOR_SALE,
+        "sale offer",
         lambda s: (
-            keyword_lists(s)
-            & (s.title_is_name | ((s.title_bytes == 0) & s.named))
-            & _thin(s, 200, 40, 40)
-            & (s.tags["img"] < 6)
-            & (s.tags["form"] < 3)
-            & (s.source_bytes < 60_000)
+            _sale(s) & (_thin(s, 300, 200, 8) | ((s.said("this-domain") > 0) & _thin(s, 300, 200, 20))) & ~s.is_market
         ),
     ),
+    Rule(PARKED_ADS, "keywords under its own name", _keywords),
     Rule(
         PARKED_ADS,
         "parking wording",
         lambda s: (s.said("parked") > 0) & s.named & _thin(s, 200, 120, 20),
+    ),
+    Rule(
+        FOR_SALE,
+        "offers its own name",
+        lambda s: _offers_name(s) & ((s.said("offer") > s.said("taken")) | ~_taken_name(s)),
     ),
     Rule(
         HOSTING,
@@ -230,7 +288,7 @@ RULES: tuple[Rule, ...] = (
         "speaks of its server alone",
         lambda s: (
             ((s.said("hosting") > 0) & (s.said("server") > 3) | (s.said("server") > 6))
-            & _thin(s, 600, 600, 6)
+            & (_thin(s, 600, 600, 4) | ((s.said("server") > 9) & _thin(s, 600, 600, 8)))
             & (s.foreign_links < 16)
             & (s.tags["img"] < 6)
             & (s.shows("source-password") == 0)
@@ -249,6 +307,7 @@ RULES: tuple[Rule, ...] = (
             & (s.links < 30)
         ),
     ),
+    Rule(REGISTRAR, "says that this domain is taken", _taken_name),
     Rule(
         SOON,
         "coming soon",
@@ -260,7 +319,10 @@ RULES: tuple[Rule, ...] = (
         CMS,
         "wording of an unfilled content system",
         lambda s: (
-            ((s.said("cms") > 0) & _thin(s, 400, 300)) | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60))
+            ((s.said("cms") > 0) & _thin(s, 400, 300, 25))
+            | ((s.said("cms") > 1) & _thin(s, 400, 300))
+            | ((s.text("cms-weak") > 2) & _thin(s, 400, 300, 25))
+            | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60))
         ),
     ),
     Rule(

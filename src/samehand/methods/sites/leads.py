@@ -53,17 +53,24 @@ def _lead(how: int, target: bytes, domain: bytes) -> Lead:
     rest = target[host.end() :] if host else target
     if domain and (name == domain or name.endswith(b"." + domain)):
         name = b""
-    tells_name = bool(name and domain) and domain in rest.lower()
+    strange = bool(name and domain) and domain.partition(b".")[0] not in name  # not the owner's own login
+    tells_name = strange and _as_value(domain).search(rest.lower()) is not None
     to_parking = how != REFRESH and bool(_PARKING.search(target))
     return Lead(how, name, rest.partition(b"?")[0].strip(b"/"), tells_name, to_parking)
 
 
+def _as_value(domain: bytes) -> re.Pattern[bytes]:
+    """The bare domain as a value of a query, or as the last step of a path; not as part of an address of the site."""
+    return re.compile(rb"(?:=%b(?:[&#;]|$)|(?<![/:])/%b/?(?:[?#]|$))" % (re.escape(domain), re.escape(domain)))
+
+
 def tells_own_name(source: bytes, domain: bytes) -> bool:
     """Whether the page loads something from another site that it tells its own domain, as feeds of parked pages are."""
-    if not domain:
+    if not domain or domain not in source.lower():
         return False
+    told = _as_value(domain)
     for found in _LOADED.finditer(source[:MAX_BYTES].lower()):
         host, _, rest = found[1].partition(b"/")
-        if domain in rest and not host.endswith(domain):
+        if domain in rest and not host.endswith(domain) and told.search(b"/" + rest):
             return True
     return False

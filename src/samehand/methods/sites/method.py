@@ -38,6 +38,7 @@ class SitesMethod(Method):
         **dict.fromkeys(("clusters", "without_servers", "cut_pages", "markup_capped"), int),
     }
     needs = ("style",)
+    uses = ("replica", "language", "phrases", "classes")
 
     def page_source(self, folder: RunFolder, settings: Settings) -> str:
         """The settings of markup and sites."""
@@ -75,7 +76,7 @@ class _SitesStage:
             data, offsets = np.zeros(0, np.uint8), np.zeros(len(pages) + 1, np.int64)
             found = parse_pages(data, offsets)
         tags = structure_batch(pages.page_ids, found, max_tags=self.settings.max_tags)
-        figures = page_features(pages.rows, found, data=data, offsets=offsets)
+        figures = page_features(pages.rows, found, data=data, offsets=offsets, hosts=pages.link_hosts)
         columns = [*tags.columns, *figures.columns[1:], pa.array(found.flags)]
         return pa.record_batch(columns, schema=SITE_PAGES.fixed_schema)
 

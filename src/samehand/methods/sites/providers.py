@@ -20,7 +20,7 @@ from samehand.methods.sites.clusters import Cluster, JudgedGroup, Rules, accuse_
 from samehand.methods.sites.features import Features
 from samehand.methods.sites.owners import Owners, find_owners
 from samehand.methods.sites.phrases import parking_hosts
-from samehand.methods.sites.sites import FinalKind, final_kind
+from samehand.methods.sites.sites import FinalKind, Groups, final_kind
 from samehand.methods.sites.tags import TagSequences
 from samehand.methods.sites.verdicts import (
     KINDS,
@@ -50,11 +50,13 @@ def judge(
     nameservers: Mapping[str, Sequence[str]] | None = None,
     style_clusters: NDArray[np.int64] | None = None,
     style_families: NDArray[np.int64] | None = None,
+    farms: Mapping[int, str] | None = None,
     threads: int | None = None,
 ) -> Verdicts:
     """Judges sites (site, page_id, url, providers: a list of names), their clusters and their providers.
 
     Row i of `sequences`, of `features` and of style clusters and families (negative: in none) is that of site i.
+    `farms` says why a row is part of a farm.
     """
     rules = rules or Rules()
     rows_of = _by_provider(sites)
@@ -67,14 +69,15 @@ def judge(
     families = styles if style_families is None else style_families
     names = sites.column("site").to_pylist()
     owners = find_owners(features, names, styles, families) if rules.evidence else Owners.none()
+    together = Groups(owners, farms or {})
     if rules.evidence:
         spread(judged.values(), sequences, features, rules)
-        _ask_providers(judged, rows_of, features, owners, rules)
+        _ask_providers(judged, rows_of, features, together, rules)
     columns: dict[str, list[object]] = {name: sites.column(name).to_pylist() for name in ("site", "page_id", "url")}
     of_sites, of_providers = [], []
     for provider, rows in rows_of.items():
         group = judged[provider if provider in groups else POOL]
-        kinds = {row: final_kind(row, features, group.members.get(row), owners, rules) for row in rows}
+        kinds = {row: final_kind(row, features, group.members.get(row), together, rules) for row in rows}
         of_sites += [_site_row(row, provider, kinds[row], group, features, columns, styles, owners) for row in rows]
         servers = (nameservers or {}).get(provider, ())
         of_providers.append(_provider_row(provider, kinds, group, owners, rules, servers))
@@ -108,7 +111,7 @@ def _ask_providers(
     judged: dict[str, JudgedGroup],
     rows_of: dict[str, list[int]],
     features: Features,
-    owners: Owners,
+    together: Groups,
     rules: Rules,
 ) -> None:
     """Sites that look the same and show no purpose of their own are parked where nearly all others are."""
@@ -117,8 +120,8 @@ def _ask_providers(
             continue
         blank = {row for one in group.clusters if one.is_same and not one.kind for row in one.rows.tolist()}
         rest = [row for row in rows_of[name] if row not in blank]
-        kinds = {row: final_kind(row, features, group.members.get(row), owners, rules) for row in rest}
-        parked, voices = _votes(kinds, owners)
+        kinds = {row: final_kind(row, features, group.members.get(row), together, rules) for row in rest}
+        parked, voices = _votes(kinds, together.owners)
         if name in parking_hosts():
             accuse_by_provider(group, "their name servers are known to serve parked domains", rules)
         elif voices >= rules.min_sites and share_bounds(parked, voices)[0] > 0.5:

@@ -7,7 +7,7 @@ or only registered, tells another site its own name, or is a list of keywords un
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.methods.sites.signs import Signs, keyword_lists
+from samehand.methods.sites.signs import Signs, keyword_lists, told_lists
 
 FEED, OFFER, PARKED, REGISTERED, TOLD_NAME, KEYWORDS, NAME_TITLE, NO_TITLE = (1 << place for place in range(8))
 NAMES = {
@@ -36,14 +36,15 @@ def named(bits: int) -> list[str]:
 
 def purpose_bits(signs: Signs) -> NDArray[np.uint8]:
     """The signs of purpose of each page."""
-    offers = (signs.said("sale") > 0) | ((signs.said("sale-weak") > 0) & signs.named)
+    spoken = (signs.said("this-domain") > 0) & (signs.said("offer") > 1) & signs.about_name & (signs.words < 160)
+    offers = (signs.said("sale") > 0) | ((signs.said("sale-weak") > 0) & signs.named) | spoken
     registered = (signs.said("registrar") > 0) | ((signs.said("registrar-weak") > 0) & signs.named)
     signed = {
         FEED: signs.feeds,
         OFFER: offers,
-        PARKED: signs.said("parked") > 0,
+        PARKED: signs.said("parked") + signs.said("parked-weak") > 0,
         REGISTERED: registered,
-        TOLD_NAME: signs.told_name,
+        TOLD_NAME: signs.told_name | told_lists(signs),
         KEYWORDS: keyword_lists(signs),
         NAME_TITLE: signs.title_is_name,
         NO_TITLE: signs.title_bytes == 0,

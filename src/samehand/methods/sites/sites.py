@@ -1,5 +1,6 @@
 """The kind of a site, from all that is known of it: its page by itself, its cluster, its owner."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from samehand.methods.sites.clusters import Membership, Rules
@@ -8,7 +9,7 @@ from samehand.methods.sites.kinds import BARE
 from samehand.methods.sites.owners import Owners
 from samehand.methods.sites.probability import probability
 from samehand.methods.sites.purpose import STRONG, named
-from samehand.methods.sites.verdicts import PARKED_ADS, REAL, UNSURE
+from samehand.methods.sites.verdicts import FARM, PARKED_ADS, REAL, UNSURE
 
 LITTLE = 20
 """A page with fewer words, and without prose, that no rule knows, is unsure."""
@@ -23,8 +24,15 @@ class FinalKind(NamedTuple):
     reason: str
 
 
-def final_kind(row: int, features: Features, member: Membership | None, owners: Owners, rules: Rules) -> FinalKind:
-    """A page that says what it is comes first, then its cluster, then its owner; else the site is real or unsure.
+class Groups(NamedTuple):
+    """What sites have to do with each other over all providers: their owners, and why each is part of a farm."""
+
+    owners: Owners
+    farms: Mapping[int, str]
+
+
+def final_kind(row: int, features: Features, member: Membership | None, groups: Groups, rules: Rules) -> FinalKind:
+    """A page that says what it is comes first, then its cluster, its farm, its owner; else the site is real or unsure.
 
     A bare page, which shows nothing, is what its cluster says.
     """
@@ -37,6 +45,9 @@ def final_kind(row: int, features: Features, member: Membership | None, owners: 
     if member is not None and member.kind:
         evidence = [("cluster", member.reason), *(("purpose", name) for name in named(int(features.purposes[row])))]
         return FinalKind(member.kind, probability("cluster"), evidence, member.reason)
+    if row in groups.farms:
+        return FinalKind(FARM, probability(FARM), [("farm", groups.farms[row])], groups.farms[row])
+    owners = groups.owners
     if row in owners.kinds:
         reason = owners.reasons[row]
         return FinalKind(owners.kinds[row], probability(owners.kinds[row]), [("one owner", reason)], reason)
