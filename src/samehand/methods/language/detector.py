@@ -63,8 +63,10 @@ LEAST_KNOWN, LEAST_COMMON = 0.6, 0.1
 frequent words, such as "the", "of" and "to": a list of names is not running text of any language."""
 _CHUNK_BYTES = 1 << 21
 _MOST_BYTES = 1 << 30
-_TABLES = ("classes", "endings", "others", "logs3", "logs2", "logs1", "topics", "weights", "keywords")
-_TABLES += ("patterns", "pattern_steps")
+_TABLES = (
+    *("classes", "endings", "others", "logs3", "logs2", "logs1", "topics", "weights", "keywords"),
+    *("patterns", "pattern_steps"),
+)
 _CURVES = ("knots", "means", "spreads", "centres", "widths", "slopes", "scale", "shift")
 _FORESTS = tuple(f"forest_{name}" for name in Forests._fields)
 
