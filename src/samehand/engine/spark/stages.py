@@ -289,7 +289,9 @@ def find_documents(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches
             spanning_forest([cosines], len(pages)), spanning_forest([pairs], len(pages)), len(pages), settings
         )
         documents = compared_documents(pages, settings)
-        members, groups = group_documents(pages.column("page_id").to_numpy(), documents, keys, forest, settings)
+        members, groups = group_documents(
+            pages.column("page_id").to_numpy(), documents, keys.__getitem__, forest, settings
+        )
         places = pc.index_in(members.column("page_id"), groups.column("centre_page_id").combine_chunks())
         for name in ("documents", "weakest_cosine", "mean_cosine"):
             members = members.append_column(name, groups.column(name).take(places))

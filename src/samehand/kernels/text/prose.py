@@ -19,6 +19,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.text.function_words import LONGEST, SLOT_BITS
 
@@ -76,7 +77,7 @@ def _mark_bytes(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np
     return np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
     slot = (key * GOLDEN) >> _SHIFT
     while slots[slot] != 0:
@@ -86,7 +87,7 @@ def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_word(
     data: NDArray[np.uint8], place: np.uint64, end: np.uint64, slots: NDArray[np.uint64], facts: NDArray[np.int64]
 ) -> np.uint64:
@@ -117,7 +118,7 @@ def _read_word(
     return place
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _ends_sentence(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
     """Whether a full stop, question or exclamation mark has a blank, a closing mark or nothing behind it."""
     if place + _ONE >= end:
@@ -171,7 +172,7 @@ def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> boo
     return bool(is_long and has_form and facts[NUMBERS] <= few)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_quoted(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
     """Whether the line at `place` begins with the mark of a quote, as in mails."""
     while place < end and data[place] in (9, 32):
@@ -179,7 +180,7 @@ def _is_quoted(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> boo
     return bool(place < end and data[place] == 0x3E)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def is_cut_off(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
     """Whether data[place:end] ends in an ellipsis, which may be in brackets."""
     while end > place and (data[end - _ONE] <= 32 or data[end - _ONE] in (0x29, 0x5D)):
@@ -190,7 +191,7 @@ def is_cut_off(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> boo
     return bool((a == 0x2E and b == 0x2E and c == 0x2E) or (a == 0xE2 and b == 0x80 and c == 0xA6))
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
     """The end of the paragraph of preformatted text that begins at `place`."""
     line = place
@@ -211,7 +212,7 @@ def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) ->
     return end
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _put_paragraph(
     data: NDArray[np.uint8],
     place: np.uint64,
