@@ -28,7 +28,9 @@ def _mixed(pattern: int, value: np.uint64, shift: np.uint64) -> np.int64:
 
 
 @nb.njit(cache=True, nogil=True)
-def find_rows(fine: NDArray[np.uint64], coarse: NDArray[np.uint64], place: int, shift: np.uint64, rows) -> None:  # type: ignore[no-untyped-def]
+def find_rows(
+    fine: NDArray[np.uint64], coarse: NDArray[np.uint64], place: int, shift: np.uint64, rows: NDArray[np.int64]
+) -> None:
     """The rows of all patterns that end at `place`. `fine` and `coarse` are rings of the last REACH classes."""
     a, c = fine[place & _MASK], coarse[place & _MASK]
     for d in range(1, 7):
