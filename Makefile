@@ -8,7 +8,7 @@ TEST_STAMP := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DATA ?= ../shared/data
 
-.PHONY: demo test check docs evaluate bench fuzz faults lock clean
+.PHONY: demo test check docs evaluate bench fuzz faults screenshots lock clean
 
 # The demo crawl is copied out of the package, scanned, and its clusters are printed.
 demo: $(STAMP)
@@ -31,8 +31,10 @@ docs: $(TEST_STAMP)
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
+	$(BIN)/python -m evaluation.reading --data $(DATA)
 	$(BIN)/python -m evaluation.style --data $(DATA)
 	$(BIN)/python -m evaluation.style_homepages --data $(DATA)
+	$(BIN)/python -m evaluation.figures --data $(DATA)
 	$(BIN)/python -m evaluation.evasion --data $(DATA)
 	$(BIN)/python -m evaluation.replica --data $(DATA)
 	$(BIN)/python -m evaluation.evasion_replica --data $(DATA)
@@ -50,6 +52,7 @@ bench: $(TEST_STAMP)
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.structure
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.review
 
 # Hostile bytes for every parser, two minutes each, and damage to every file that steers samehand. Long.
 fuzz: $(TEST_STAMP)
@@ -62,6 +65,10 @@ fuzz: $(TEST_STAMP)
 # Commands killed, interrupted and starved at random moments, then run again to the same bytes. Long.
 faults: $(TEST_STAMP)
 	cd tests && ../$(BIN)/python -m fuzz.faults
+
+# The pictures in README and docs: the demo, its report and its review, in Chromium.
+screenshots: $(TEST_STAMP)
+	$(BIN)/python -m tools.screenshots docs/screenshots
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -117,7 +117,7 @@ def test_dns_only_when_asked(run: Path, samehand_command: Command) -> None:
         (("sites", "nothing"), 2, "samehand scan"),
         (("structure", "none.html", "none.html"), 4, "Give two HTML files"),
         (("label", "nothing"), 2, "not a run folder"),
-        (("label", "RUN", "--answers", "none.csv"), 4, "none.csv is not there"),
+        (("label", "RUN", "--answers", "none.csv"), 4, "none.csv cannot be read"),
     ],
 )
 def test_errors_say_the_next_step(
@@ -171,7 +171,7 @@ def test_structure_as_json(tmp_path: Path, samehand_command: Command) -> None:
 
 def known_answers(demo: DemoFiles, path: Path) -> Path:
     kinds = kinds_of(demo, "domain")
-    lines = [f"{site},{'spam' if kind == 'parked' else 'other'}\n" for site, kind in kinds.items()]
+    lines = [f"{site},{'spam' if kind == 'parked' else 'ok'}\n" for site, kind in kinds.items()]
     path.write_text("site,label\n" + "".join(lines))
     return path
 
@@ -180,7 +180,7 @@ def test_labels_from_a_file(demo: DemoFiles, run: Path, tmp_path: Path, samehand
     ended = samehand_command("label", run, "--answers", known_answers(demo, tmp_path / "known.csv"))
     assert ended.code == 0
     assert "232 of 232 sites have a label" in ended.err
-    assert f"Answers are in {run / 'sites' / 'labels.csv'}" in ended.err
+    assert f"Answers are in {run / 'labels.jsonl'}" in ended.err
     again = samehand_command("label", run)
     assert (again.out, "232 of 232 sites" in again.err) == ("", True)
 
@@ -212,26 +212,27 @@ def people(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return type_lines
 
 
-def test_labels_in_the_terminal(
-    run: Path, tmp_path: Path, samehand_command: Command, people: Callable[[str], None]
-) -> None:
-    answers = tmp_path / "mine.csv"
-    people("u\ns\nspam\nok\nu\n-undo-\nq\n")
-    ended = samehand_command("label", run, "--answers", answers)
+def test_labels_in_the_terminal(run: Path, samehand_command: Command, people: Callable[[str], None]) -> None:
+    people("u\ns\nspam\nok\nu\nreel\nq\n")
+    ended = samehand_command("label", run)
     assert ended.code == 0
     assert "There is nothing to undo." in ended.out
-    assert "Undone: page " in ended.out
-    assert "is no label" in ended.out
+    assert "Undone: " in ended.out
+    assert "'reel' is no label: did you mean real?" in ended.out
     assert "title: " in ended.out
     assert " words, " in ended.out
     assert "asked because: " in ended.out
-    assert not {"kind", "probability", "parked-ads:"} & set(ended.out.split())
-    written = rows_of(answers.read_text())
-    assert [row["label"] for row in written] == ["spam", "ok", "-undo-"]
+    assert not {"probability", "parked-ads:"} & set(ended.out.split())
+
+    def said() -> list[tuple[str, str]]:
+        rows = [json.loads(line) for line in (run / "labels.jsonl").read_text().splitlines()]
+        return [(row["answer"], row["kind"]) for row in rows]
+
+    assert said() == [("skip", ""), ("unwanted", "spam"), ("wanted", "ok"), ("undo", "")]
     people("ok\n")  # and then the line is cut
-    later = samehand_command("label", run, "--answers", answers)
-    assert [row["label"] for row in rows_of(answers.read_text())] == ["spam", "ok", "-undo-", "ok"]
-    assert f"Answers are in {answers}" in later.err
+    later = samehand_command("label", run)
+    assert said()[4:] == [("wanted", "ok")]
+    assert f"Answers are in {run / 'labels.jsonl'}" in later.err
 
 
 def test_a_page_that_is_gone_is_still_asked_for(

@@ -524,9 +524,9 @@ columns_are_wrong(PROVIDERS, {"sites", "label"}, "sites")
 for name in ("page_id", "site_cluster_id"):
     for value in (1 << 62, -1, 99):
         case(f"{SITES}: {name} {value}", {"sites", "label"}, table(SITES, column(name, first_is(value))))
-case("sites/labels.csv: a pipe", {"label"}, lambda run: os.mkfifo(run / "sites/labels.csv"))
-case("sites/labels.csv: a folder", {"label"}, lambda run: (run / "sites/labels.csv").mkdir())
-case("sites/labels.csv: of another run", {"label"}, text("sites/labels.csv", "page_id,url,label\n99,x,y\n"))
+case("labels.jsonl: a pipe", {"label", "judged anew"}, lambda run: os.mkfifo(run / "labels.jsonl"))
+case("labels.jsonl: a folder", {"label", "judged anew"}, lambda run: (run / "labels.jsonl").mkdir())
+case("labels.jsonl: garbage", {"label", "judged anew"}, text("labels.jsonl", "page_id,url,label\n99,x,y\n"))
 NAMESERVERS = "sites/nameservers.parquet"
 case(f"{NAMESERVERS}: garbage", {"judged anew"}, text(NAMESERVERS, b"garbage"))
 case(
@@ -554,7 +554,7 @@ def linked(name: str) -> Callable[[Path], None]:
 
 for name in ("style/sketches/words.npy", "style/sketches/filled.npy"):
     case(f"{name}: a link", NOTHING, linked(name))
-case("sites/labels.csv: a link", {"label"}, linked("sites/labels.csv"))
+case("labels.jsonl: a link", {"label", "judged anew"}, linked("labels.jsonl"))
 case("run.json: a link", EVERY, linked("run.json"))
 
 VICTIM = "page_id,url,label\n"

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from samehand.base.errors import InputError, UsageError
 from samehand.base.page import is_shared_domain
-from samehand.exports import guard as guard_module
 from samehand.exports.choose import Chosen, choose
 from samehand.exports.entries import HOST, NAME_SERVER, SITE, Entry, with_until
 from samehand.exports.formats import FORMATS, fitting, keys_in
-from samehand.exports.guard import NEVER, REVIEW, Guard, NameList, load_guard, names_in_file
 from samehand.exports.stamp import Stamp, newest_day
+from samehand.methods import guard as guard_module
+from samehand.methods.guard import NEVER, REVIEW, Guard, NameList, load_guard, names_in_file
 
 WRITTEN = [form for form in FORMATS if form != "parquet"]
 DAY = date(2026, 11, 17)
@@ -69,7 +69,7 @@ LINES = {
 
 @pytest.fixture(autouse=True)
 def _no_lists_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard_module, "_misp_lists", dict)
+    monkeypatch.setattr(guard_module, "_misp_list", lambda name: frozenset())
 
 
 def site(name: str, **about: object) -> Entry:
@@ -495,7 +495,7 @@ def test_lists_of_misp_are_used_where_they_are_installed(monkeypatch: pytest.Mon
         "tranco": frozenset({"million.com"}),
         "dynamic-dns": frozenset({"dyn.com"}),
     }
-    monkeypatch.setattr(guard_module, "_misp_lists", lambda: lists)
+    monkeypatch.setattr(guard_module, "_misp_list", lambda name: lists.get(name, frozenset()))
     found = choose(map(site, ["ten.com", "million.com", "dyn.com", "x.dyn.com"]), load_guard())
     assert [entry.name for entry in found.entries] == ["x.dyn.com"]
     assert {(left.name, left.reason, left.detail) for left in found.left_out} == {

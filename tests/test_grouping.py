@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 import reference
 from samehand.grouping.cuts import SUPPORT_SAMPLE, split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, spanning_forest
-from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
+from samehand.grouping.forest import CheckCounts, CheckRule, check_buckets, find_forest, join_equal
 from samehand.grouping.medoids import find_medoids
 from samehand.grouping.probes import Buckets, ProbePlan, miss_probability, plan_probes
 from samehand.grouping.sketches import NARROW, Sketches, lanes_of, sketch_words
 from samehand.kernels import sketches as kernel
+from samehand.kernels.buckets import keys_in_parts, nothing_known, sort_by_bucket
 
 EMPTY = reference.EMPTY
 DIMENSIONS = 16
@@ -196,6 +197,38 @@ def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
     assert set(after[len(worm) :].tolist()) == {len(worm)}
     assert set(chained[: len(worm)].tolist()) == {0}
     assert len(set(after[: len(worm)].tolist())) > 1
+
+
+@given(sketch_rows(), st.integers(2, 8), st.integers(1, 3), st.sampled_from([1, 2, 4]))
+def test_what_is_known_changes_no_forest(
+    rows: list[list[int]], exhaustive_bucket_size: int, max_leaders: int, threads: int
+) -> None:
+    """Every probe checked as if it were the first, all edges at once."""
+    limits = rule(exhaustive_bucket_size=exhaustive_bucket_size, max_leaders=max_leaders)
+    values, plan = np.array(rows, np.uint32).reshape(len(rows), DIMENSIONS), all_probes()
+    buckets = Buckets(plan.columns(values), kernel.hash_rows(values))
+    things = sketches(rows)
+    found, counts = find_forest(things, buckets, rule=limits, threads=threads)
+    joined, is_alone = join_equal(things, buckets.identity, limits.edge_threshold)
+    parts, compared = [joined], 0
+    for column in buckets.columns:
+        keys, _ = keys_in_parts(column, is_alone, 0)
+        edges, counted = check_buckets(things, sort_by_bucket(keys), limits, nothing_known(len(rows)), 1)
+        parts.append(edges)
+        compared += int(counted[4])
+    wanted = spanning_forest(parts, len(rows))
+    assert found.packed.tolist() == wanted.packed.tolist()
+    assert found.similarities.tolist() == wanted.similarities.tolist()
+    assert counts.compared <= compared == counts.checks
+
+
+def test_template_mates_that_meet_in_every_probe_are_compared_once() -> None:
+    for size, compared in ((40, 40 * 39 // 2), (400, 399)):  # all pairs of a small bucket, one leader of a large one
+        values = np.tile(np.arange(DIMENSIONS, dtype=np.uint32), (size, 1))
+        values[:, -1] = 1000 + np.arange(size)
+        forest, counts = forest_of(values, all_probes())
+        assert (counts.compared, counts.checks) == (compared, 15 * compared)
+        assert set(cut(forest, size, 0.8).tolist()) == {0}
 
 
 @given(sketch_rows())

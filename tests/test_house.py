@@ -22,6 +22,7 @@ FLOORS = (
     "exports",
     "engine",
     "answers",
+    "review",
     "api",
     "cli",
 )
@@ -100,7 +101,7 @@ def test_only_the_command_line_prints() -> None:
 
 def test_the_top_level_is_small() -> None:
     entries = [path.name for path in SOURCE.iterdir() if path.name != "__pycache__"]
-    assert len(entries) <= 15, sorted(entries)
+    assert len(entries) <= 16, sorted(entries)
 
 
 def test_files_and_functions_stay_short() -> None:

@@ -13,25 +13,26 @@ from samehand.kernels.html import site_links as link_columns
 from samehand.kernels.html.owner_ids import owner_ids
 from samehand.kernels.html.site_links import site_links
 from samehand.kernels.text import site_words as columns
-from samehand.kernels.text.site_words import NO_PAIR, PROSE_WORDS, SKETCH_SIZE, site_words
-from samehand.methods.sites.phrases import compile_phrases, fold, fold_character, folded, folding_table
+from samehand.kernels.text.site_words import NO_PAIR, PROSE_WORDS, SKETCH_SIZE, Names, site_words
+from samehand.methods.sites.phrases import FEWEST_BYTES, compile_phrases, fold, fold_character, folded, folding_table
 
 TEXTS = st.lists(st.text(alphabet="ab c\n-é域名ก1.", max_size=40), min_size=1, max_size=4)
 
 
-def found_in(text: bytes, phrases: dict[str, str]) -> Counter[str]:
-    """Different phrases by class; a phrase that begins with a letter must begin a word."""
-    counts: Counter[str] = Counter()
-    for phrase, name in phrases.items():
+def ends_in(text: bytes, phrases: dict[str, str]) -> dict[str, tuple[int, int]]:
+    """Where phrases end first, and their size below 0; a phrase that begins with a letter must begin a word."""
+    ends = {}
+    for phrase in phrases:
         guard = r"(?<![0-9A-Za-z\x80-\xff])" if phrase[0].isalnum() and ord(phrase[0]) < 0x530 else ""
         blank = re.escape(phrase.encode()).replace(rb"\ ", rb"[ \t\r\n]")
-        counts[name] += bool(re.search(guard.encode("latin-1") + blank, text, re.IGNORECASE))
-    return counts
+        if match := re.search(guard.encode("latin-1") + blank, text, re.IGNORECASE):
+            ends[phrase] = match.end(), -len(match[0])
+    return ends
 
 
-@given(TEXTS, st.dictionaries(st.text(alphabet="ab é域", min_size=1, max_size=4), st.sampled_from("xyz"), min_size=1))
+@given(TEXTS, st.dictionaries(st.text(alphabet="ab é域-", min_size=3, max_size=7), st.sampled_from("xyz"), min_size=1))
 def test_phrases(texts: list[str], raw: dict[str, str]) -> None:
-    phrases = {fold(phrase): name for phrase, name in raw.items() if fold(phrase)}
+    phrases = {fold(phrase): name for phrase, name in raw.items() if len(fold(phrase).encode()) >= FEWEST_BYTES}
     if not phrases:
         return
     compiled = compile_phrases([(name, phrase) for phrase, name in phrases.items()])
@@ -39,10 +40,13 @@ def test_phrases(texts: list[str], raw: dict[str, str]) -> None:
     found = compiled.find(data, offsets, most=1 << 20)
     for row in range(len(texts)):
         text = data[offsets[row] : offsets[row + 1]].tobytes()
-        wanted = found_in(text, phrases)
-        assert {name: int(found.counts[row, place]) for place, name in enumerate(compiled.classes)} == {
-            name: wanted[name] for name in compiled.classes
-        }
+        ends = ends_in(text, phrases)
+        for column, name in enumerate(compiled.classes):
+            shown = {phrase: end for phrase, end in ends.items() if phrases[phrase] == name}
+            assert found.counts[row, column] == len(shown)
+            assert found.longest[row, column] == max((-size for _, size in shown.values()), default=0)
+            first = found.first[row, column]
+            assert (compiled.phrases[first] if first >= 0 else None) == min(shown, key=shown.__getitem__, default=None)
 
 
 def test_folding_never_makes_a_character_longer() -> None:
@@ -67,7 +71,7 @@ def words_of(text: str, names: list[str]) -> list[list[str]]:
 def test_words(texts: list[str]) -> None:
     data, offsets = folded(*end_to_end([text.encode() for text in texts]), 1 << 20)
     names, starts = end_to_end([b"a.b"] * len(texts))
-    found = site_words(data, offsets, names, starts, np.repeat(np.arange(len(texts) + 1), 2)[1:])
+    found = site_words(data, offsets, Names(names, starts, np.repeat(np.arange(len(texts) + 1), 2)[1:]))
     for row in range(len(texts)):
         text = data[offsets[row] : offsets[row + 1]].tobytes().decode()
         lines = words_of(text, ["a.b"])
@@ -87,7 +91,7 @@ def test_sketches_keep_the_smallest_pairs_and_forget_the_name() -> None:
     one, other = "".join(texts[:200]), "".join(texts[200:])
     data, offsets = end_to_end([one.encode(), other.encode()])
     names, starts = end_to_end([b"xx.yy", b"zz.ww"])
-    found = site_words(data, offsets, names, starts, np.array([0, 1, 1, 2, 2]))
+    found = site_words(data, offsets, Names(names, starts, np.array([0, 1, 1, 2, 2])))
     assert (found.sketches[0] == found.sketches[1]).all()
     assert (np.diff(found.sketches[0].astype(np.int64)) > 0).all()
     assert found.counts[:, columns.NAMED].tolist() == [200, 200]

@@ -16,7 +16,7 @@ EMPTY = reference.EMPTY
 @st.composite
 def tables(draw: st.DrawFn) -> np.ndarray:
     """Rows of values that meet often, some of them EMPTY or equal in their lowest bits alone."""
-    dimensions = draw(st.sampled_from([16, 32, 128, 256]))
+    dimensions = draw(st.sampled_from([16, 32, 128, 144, 256]))
     value = st.sampled_from([0, 1, 2, 254, 255, 256, 510, 511, 0xFFFFFFFE, EMPTY])
     rows = draw(st.lists(st.lists(value, min_size=dimensions, max_size=dimensions), min_size=1, max_size=4))
     return np.array(rows, np.uint32)

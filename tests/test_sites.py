@@ -18,9 +18,9 @@ from samehand.base.page import Page
 from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
+from samehand.methods.labelling import SiteLabelling
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.sites import judge as parked
-from samehand.methods.sites.labels import label_sites, save_labels
 from samehand.methods.sites.method import METHOD
 from samehand.methods.sites.tags import TagSequences, tag_sequences
 from samehand.methods.sites.verdicts import PARKED_KINDS, VERDICT_ORDER
@@ -225,14 +225,22 @@ def test_mail_has_rows_without_structure() -> None:
 
 def test_labels_of_sites(demo: DemoFiles, run: samehand.Run, found: Judged) -> None:
     kinds = kinds_of(demo, "domain")
-    sites = label_sites(run.folder, seed=3)
+    sites = SiteLabelling(run.folder, seed=3)
     names = {row["page_id"]: row["site"] for row in found.verdicts.sites.to_pylist()}
     while question := sites.labelling.ask():
-        sites.labelling.answer(question.page_id, "bad" if kinds[names[question.page_id]] == "parked" else "good")
+        word = "bad" if kinds[names[question.page_id]] == "parked" else "good"
+        sites.answer(question, word, time="2026-11-17T20:00:00Z", who="ann")
     counts = sites.labelling.counts()
     assert counts.open == 0
     assert counts.looks < counts.pages
-    labels = pq.read_table(save_labels(run.folder, sites.labelling)).to_pylist()
-    wrong = [row for row in labels if (kinds[row["site"]] == "parked") != (row["label"] == "bad")]
+    labels = sites.labelling.labels().to_pylist()
+    wrong = [row for row in labels if (kinds[names[row["page_id"]]] == "parked") != (row["label"] == "unwanted")]
     assert wrong == []
     assert {row["how"] for row in labels} >= {"asked", "group"}
+    again = SiteLabelling(run.folder, seed=3)
+    assert again.labelling.labels().equals(sites.labelling.labels())
+    last = again.undo(time="2026-11-17T20:00:01Z", who="ann")
+    assert last is not None
+    question = again.labelling.ask()
+    assert question is not None
+    assert names[question.page_id] == last.name

@@ -2,12 +2,10 @@
 
 import csv
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import samehand
@@ -15,7 +13,7 @@ from runs import Ended
 from samehand.base.errors import UsageError
 from samehand.cli.demo import DemoFiles
 from samehand.methods.verdicts.model import read_weights
-from samehand.store.tables import SITE_LABELS, VERDICT_PAGES, VERDICT_SITES
+from samehand.store.tables import VERDICT_PAGES, VERDICT_SITES
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +66,6 @@ def test_another_policy_changes_actions_and_nothing_stored(demo_run: samehand.Ru
     assert "drop" in crawl["action"]
     assert demo_run.verdicts("sites", policy="crawl")["action"] == demo_run.verdicts("sites")["action"]
     assert (demo_run.path / VERDICT_PAGES.path).read_bytes() == before
-
-
-def test_a_label_decides_its_site(demo_run: samehand.Run, tmp_path: Path) -> None:
-    run = samehand.open_run(shutil.copytree(demo_run.path, tmp_path / "run"))
-    parked = next(row for row in run.verdicts("sites") if row["kind"] == "parked-ads")
-    label = {"page_id": [parked["page_id"]], "label": ["ok"], "how": ["asked"]}
-    rows = pa.table({**label, "site": [parked["site"]], "url": [parked["url"]]}).cast(SITE_LABELS.fixed_schema)
-    run.folder.write(SITE_LABELS, rows)
-    run.compute("sites")
-    changed = run.verdict(parked["site"])
-    assert (changed.label, changed.probability, changed.action) == ("ok", 0.0, "keep")
-    others = {row["site"]: row["action"] for row in run.verdicts("sites") if row["site"] != parked["site"]}
-    assert others == {row["site"]: row["action"] for row in demo_run.verdicts("sites") if row["site"] in others}
 
 
 def test_wrong_names_are_one_sentence(demo_run: samehand.Run) -> None:

@@ -329,11 +329,14 @@ def title(content: bytes) -> str:
 
 def tag_names(content: bytes) -> list[str]:
     """The names of a page's tags in source order and lower case, those of end tags with a slash before them."""
+    return [name for name, _ in tag_places(content)]
+
+
+def tag_places(content: bytes) -> list[tuple[str, int]]:
+    """The names of a page's tags, as above, and where each name stands."""
     found = _parse_one(content, places=True)
-    return [
-        "/" * (tag >= END) + _name_at(content, place)
-        for tag, place in zip(found.tags.tolist(), found.tag_places.tolist(), strict=True)
-    ]
+    tags = zip(found.tags.tolist(), found.tag_places.tolist(), strict=True)
+    return [("/" * (tag >= END) + _name_at(content, place), place) for tag, place in tags]
 
 
 def _name_at(content: bytes, place: int) -> str:

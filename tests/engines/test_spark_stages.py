@@ -152,7 +152,7 @@ def test_buckets(case: Case, chunk: int) -> None:
     assert np.array_equal(forest.similarities, case.forest.similarities)
     counts = checked.column("counts")[-1].as_py()
     wanted = case.counts
-    assert counts == [wanted.buckets, wanted.large_buckets, wanted.checks, wanted.leader_cap_hits]
+    assert counts[:4] == [wanted.buckets, wanted.large_buckets, wanted.checks, wanted.leader_cap_hits]
     assert (wanted.large_buckets > 0) == (case.settings.exhaustive_bucket_size < len(case.page_ids))
 
 

@@ -205,8 +205,8 @@ def check_dns(data: bytes) -> None:
     import dns.exception
     import dns.message
 
+    from samehand.base.names import canonical_name
     from samehand.methods.sites.nameservers.dns import OUTCOMES, _read_reply
-    from samehand.methods.sites.nameservers.names import canonical_name
 
     try:
         reply = dns.message.from_wire(data)

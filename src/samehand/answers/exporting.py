@@ -23,8 +23,8 @@ from samehand.exports.entries import (
     with_until,
 )
 from samehand.exports.formats import FORMATS, entry_table, fitting
-from samehand.exports.guard import load_guard, names_in_file
 from samehand.exports.stamp import ZONE, Stamp, newest_day
+from samehand.methods.guard import load_guard, names_in_file
 from samehand.store.tables import STYLE_CLUSTERS
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def _entries(run: "Run", choice: Choice) -> list[Entry]:
             f"{run.path} has no answers on sites. Compute them with samehand sites {run.path}, or choose what to list "
             "with --cluster or --seeds."
         )
+    run._judge()
     found = entries_of(run.folder, name_servers=choice.name_servers)
     return [entry for entry in found if not choice.kinds or entry.kind in choice.kinds]
 

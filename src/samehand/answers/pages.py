@@ -14,13 +14,11 @@ from samehand.answers.arguments import told
 from samehand.base.errors import InputError, RunError, UsageError
 from samehand.base.page import PLAIN_TEXT, Page
 from samehand.base.settings import Settings
-from samehand.sources import Source, Unit, changed_sources, find_sources, read_page, read_sources
-from samehand.sources.http.charset import to_ascii_compatible
+from samehand.sources import Source, Unit, read_page, read_sources
 from samehand.store.done import part_name
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
 from samehand.store.page_list import PageList
-from samehand.store.table import Table
 from samehand.store.tables import CONTENT, PAGES
 
 _SUGGESTIONS = 3
@@ -35,6 +33,8 @@ def page_of(html: object, url: object, settings: Settings) -> Page:
         raise UsageError(f"A page is {told(html)}: give HTML as bytes or text.")
     if url is not None and not isinstance(url, str):
         raise UsageError(f"url is {told(url)}: give the page's URL as text.")
+    from samehand.sources.http.charset import to_ascii_compatible
+
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
     content, charset = to_ascii_compatible(body, None)
     return Page(
@@ -50,6 +50,8 @@ def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, Page]] | None
     """Names and pages in a file or folder of many; None if `path` is no such thing."""
     if not os.path.exists(path):
         return None
+    from samehand.sources import find_sources
+
     sources, unreadable = find_sources([path], profile=settings.profile)
     if unreadable or sources[0].kind == "html":
         return None
@@ -65,7 +67,7 @@ class RunPages(PageList):
         self.folder = folder
         self._settings = settings
         self._unchanged: set[Source] = set()
-        self._last: dict[str, tuple[int, Any]] = {}
+        self._last: tuple[int, dict[str, Any]] = -1, {}
 
     def row_of(self, page: PageName) -> int:
         """The row of a page. A host or a site stands for its page with the shortest URL."""
@@ -102,6 +104,10 @@ class RunPages(PageList):
         values: list[str] = pc.unique(self.table.column(column).drop_null()).to_pylist()
         return values
 
+    def url(self, row: int) -> str:
+        """The URL of a page."""
+        return str(self._stored(row)["url"])
+
     def page(self, row: int) -> Page:
         """A page with its content."""
         return Page(url=self.url(row), content=self.content(row), source_path="", warc_record_offset=0)
@@ -111,7 +117,7 @@ class RunPages(PageList):
         number, place = self._place(row)
         stored = self._stored(row)
         if self.folder.part_path(CONTENT, number).is_file():
-            kept: bytes = self._part(CONTENT, number).column("content")[place].as_py()
+            kept: bytes = self.folder.read_rows(CONTENT, [place], number=number).column("content")[0].as_py()
             if zlib.crc32(kept) != stored["content_crc32"]:
                 raise RunError(f"{self.folder.part_path(CONTENT, number)} does not hold this page. {DAMAGED}")
             return kept
@@ -146,18 +152,15 @@ class RunPages(PageList):
         return bool(self._stored(row)["content_mime_detected"] == PLAIN_TEXT)
 
     def _stored(self, row: int) -> dict[str, Any]:
-        """The row of a page in the table of pages."""
-        number, place = self._place(row)
-        stored: dict[str, Any] = self._part(PAGES, number).slice(place, 1).to_pylist()[0]
+        """The row of a page in the table of pages. The last one is kept, because it is asked for again and again."""
+        known, stored = self._last
+        if known != row:
+            number, place = self._place(row)
+            stored = self.folder.read_rows(PAGES, [place], number=number).to_pylist()[0]
+            if stored["page_id"] != number << UNIT_BITS | place:
+                raise RunError(f"{self.folder.part_path(PAGES, number)} does not hold its pages in order. {DAMAGED}")
+            self._last = row, stored
         return stored
-
-    def _part(self, table: Table, number: int) -> pa.Table:
-        """A part of a table. The last one of each table is kept, because pages that are asked for lie together."""
-        known, rows = self._last.get(table.name, (-1, None))
-        if known != number:
-            rows = self.folder.read_part(table, number)
-            self._last[table.name] = (number, rows)
-        return rows
 
     def _place(self, row: int) -> tuple[int, int]:
         """The unit of work of a page, and its place within the unit."""
@@ -166,6 +169,8 @@ class RunPages(PageList):
 
     def _source_of(self, number: int) -> Source:
         """The input of a unit of work, which must be what it was."""
+        from samehand.sources import changed_sources
+
         record = self.folder.done.get(part_name(PAGES.name, number)) or {}
         source = Unit.from_dict(record["unit"]).source
         if source not in self._unchanged and changed_sources([source]):

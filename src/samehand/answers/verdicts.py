@@ -1,8 +1,9 @@
 """Verdicts of a run: what to do with pages, sites, clusters and providers, and the sum behind each."""
 
 import dataclasses
+from typing import Any
 
-import pyarrow as pa
+import numpy as np
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import told
@@ -10,9 +11,10 @@ from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.setting import nearest
-from samehand.methods.verdicts.model import Weights, read_weights
+from samehand.methods.verdicts.labels import DECIDING, HOW
+from samehand.methods.verdicts.model import Weights, run_weights
 from samehand.methods.verdicts.policy import read_policy
-from samehand.methods.verdicts.scoring import may_block
+from samehand.methods.verdicts.rows import actions_of
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
 from samehand.store.tables import VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
@@ -33,21 +35,14 @@ def verdict_rows(folder: RunFolder, unit: str, policy: str | None, kind: str | N
         raise UsageError(f"There are no verdicts on {told(unit)}{nearest(str(unit), UNITS)}")
     table = folder.read(UNITS[unit])
     if policy is not None:
-        table = table.set_column(table.column_names.index("action"), "action", _actions(table, unit, policy))
+        actions = actions_of(table, unit, read_policy(policy))
+        table = table.set_column(table.column_names.index("action"), "action", actions)
     if kind is not None:
         known = sorted(set(table.column("kind").to_pylist()))
         if kind not in known:
             raise UsageError(f"No verdict on {unit} is of the kind {told(kind)}{nearest(str(kind), known)}")
         table = table.filter(pc.equal(table.column("kind"), kind))
     return Result(table.sort_by([("probability", "descending")]) if unit != "clusters" else table, shown_first=SHOWN)
-
-
-def _actions(table: pa.Table, unit: str, policy: str) -> pa.ChunkedArray:
-    rules, kinds = read_policy(policy), table.column("kind").combine_chunks()
-    probability = table.column("probability").to_numpy()
-    if unit == "pages":
-        return pa.chunked_array([rules.page_actions(kinds, probability)])
-    return pa.chunked_array([rules.site_actions(kinds, probability, may_block(table.column("evidence")))])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,7 +77,10 @@ class Verdict:
         groups: What each group adds, within its bounds.
         log_odds: The prior and all groups together.
         items: The evidence, strongest first.
-        label: The label by hand that decided, or None.
+        label: wanted or unwanted, if a label by hand names the unit or spread to it; else None.
+        label_how: asked, site or cluster if that label decides; identical, group or path if it spread.
+        label_way: URLs from the labelled page to this one, if the label spread along links or to the same bytes.
+        guard: Why it is never blocked, or None.
     """
 
     name: str
@@ -96,6 +94,9 @@ class Verdict:
     log_odds: float
     items: tuple[Item, ...]
     label: str | None
+    label_how: str | None
+    label_way: tuple[str, ...]
+    guard: str | None
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -104,8 +105,9 @@ class Verdict:
         """The sum as lines of text: one step for each group, with the items in it."""
         span = f"{self.probability:.3f} ({self.low:.3f} to {self.high:.3f})"
         lines = [f"{neutral(self.name)}: {self.action}, {self.kind}, probability {span}"]
-        if self.label is not None:
-            lines.append(f"A label by hand decides: {neutral(self.label)}.")
+        lines += self._about_label()
+        if self.guard is not None:
+            lines.append(f"It is under the guard and never blocked: {neutral(self.guard)}.")
         lines.append(f"{self.prior:+6.2f}  prior")
         for group, added in self.groups.items():
             lines.append(f"{added:+6.2f}  {group}")
@@ -114,23 +116,49 @@ class Verdict:
         lines.append(f"{self.log_odds:+6.2f}  log-odds that nobody needs it")
         return lines
 
+    def _about_label(self) -> list[str]:
+        if self.label is None or self.label_how is None:
+            return []
+        if self.label_how in [HOW[how] for how in DECIDING]:
+            of = "" if self.label_how == "asked" else f" of its {self.label_how}"
+            return [f"A label by hand{of} decides: {neutral(self.label)}."]
+        how = {"identical": "it has the same bytes", "group": "two sites of its cluster have it"}
+        told = how.get(self.label_how, "links of style lead to it")
+        lines = [f"A label by hand spread to it: {neutral(self.label)}; {told}."]
+        return lines + [f"        from {neutral(url)}" for url in self.label_way]
+
 
 def verdict_of(folder: RunFolder, name: str | int) -> Verdict | None:
     """The verdict on a cluster by its number, or on a page, site or provider by its name; None if there is none."""
-    weights = read_weights()
     if isinstance(name, int):
-        clusters = folder.read(VERDICT_CLUSTERS)
-        return _verdict(clusters.slice(name - 1, 1), f"cluster {name}", weights) if 1 <= name <= len(clusters) else None
-    for unit, column in _NAMED_BY.items():
-        table = folder.read(UNITS[unit])
-        found = table.filter(pc.equal(table.column(column), name))
-        if len(found):
-            return _verdict(found.slice(0, 1), name, weights)
-    return None
+        return verdict_where(folder, "clusters", "cluster_number", name)
+    verdicts = (verdict_where(folder, unit, column, name) for unit, column in _NAMED_BY.items())
+    return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-def _verdict(table: pa.Table, name: str, weights: Weights) -> Verdict:
-    row = table.to_pylist()[0]
+def verdict_where(folder: RunFolder, unit: str, column: str, value: str | int) -> Verdict | None:
+    """The verdict on the unit whose `column` has `value`."""
+    found = folder.find(UNITS[unit], column, value)
+    if not len(found):
+        return None
+    row = found.to_pylist()[0]
+    name = f"cluster {value}" if unit == "clusters" else row[_NAMED_BY[unit]]
+    return _verdict(folder, row, name, run_weights(folder))
+
+
+def _label_way(folder: RunFolder, row: dict[str, Any]) -> tuple[str, ...]:
+    """URLs from the labelled page on, up to the page before this one."""
+    way: dict[int, str] = {}
+    page_id = row["label_via_page_id"]
+    while page_id is not None and page_id not in way:  # a stranger may have written a circle
+        place = folder.page_ids.rows(np.array([page_id]))
+        here = folder.read_rows(VERDICT_PAGES, place, ["url", "label_via_page_id"]).to_pylist()[0]
+        way[page_id] = here["url"]
+        page_id = here["label_via_page_id"] if page_id != row["label_page_id"] else None
+    return tuple(reversed(way.values()))
+
+
+def _verdict(folder: RunFolder, row: dict[str, Any], name: str, weights: Weights) -> Verdict:
     sums: dict[str, float] = {}
     for item in row["evidence"]:
         sums[item["group"]] = sums.get(item["group"], 0.0) + item["log_odds"]
@@ -152,6 +180,9 @@ def _verdict(table: pa.Table, name: str, weights: Weights) -> Verdict:
         log_odds=row["log_odds"],
         items=items,
         label=row["label"],
+        label_how=row["label_how"],
+        label_way=_label_way(folder, row) if row["label_via_page_id"] is not None else (),
+        guard=row["guard"],
     )
 
 

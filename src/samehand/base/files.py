@@ -51,7 +51,12 @@ def temporary_name(path: Path) -> Path:
 def publish(temporary: Path, path: Path) -> None:
     """Renames a complete file and makes the renaming itself durable."""
     temporary.replace(path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Makes the names in a folder durable."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

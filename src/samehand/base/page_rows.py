@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -57,6 +57,11 @@ class _Texts:
         """All bytes."""
         return int(self._ends[self.count])
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The bytes of each string."""
+        return np.diff(self._ends[: self.count + 1])
+
     def room(self, sizes: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Room for strings of these sizes."""
         begin, first = self.size, self.count + 1
@@ -74,10 +79,11 @@ class _Texts:
         buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self._data[: self.size])]
         return pa.Array.from_buffers(kind, self.count, buffers)
 
-    def views(self) -> list[memoryview]:
+    def views(self) -> Iterator[memoryview]:
         """Each string, without a copy."""
-        bounds = self._ends[: self.count + 1].tolist()
-        return [self._data.data[begin:end] for begin, end in itertools.pairwise(bounds)]
+        data = self._data.data
+        for begin, end in itertools.pairwise(self._ends[: self.count + 1].tolist()):
+            yield data[begin:end]
 
     def clear(self) -> None:
         """Forgets the strings and keeps their memory."""
@@ -167,10 +173,8 @@ class PageRows:
             "fetch_time": _nullable(numbers[:, TIME]).cast(PAGE_SCHEMA.field("fetch_time").type),
             "fetch_status": _nullable(numbers[:, STATUS]).cast(pa.int16()),
             "content_digest": self._digests.column(pa.string()),
-            "content_length": pa.array(
-                np.diff(np.frombuffer(self._content.column(CONTENT_FIELD.type).buffers()[1], np.int64))
-            ),
-            "content_crc32": pa.array([deflate.crc32(page) for page in self._content.views()], pa.uint32()),
+            "content_length": pa.array(self._content.sizes),
+            "content_crc32": pa.array(list(map(deflate.crc32, self._content.views())), pa.uint32()),
             "warc_record_offset": pa.array(numbers[:, OFFSET]),
             "warc_record_length": pa.array(numbers[:, LENGTH]),
             "content": self._content.column(CONTENT_FIELD.type),

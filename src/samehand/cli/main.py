@@ -20,6 +20,7 @@ from samehand.cli.options import Commands
 from samehand.cli.phrases import phrases
 from samehand.cli.replica import lexicon, match, replicas
 from samehand.cli.report import report
+from samehand.cli.review import review
 from samehand.cli.runs import add, scan, status
 from samehand.cli.sites import sites, structure
 from samehand.cli.start import INTERRUPTED, SENTENCE, is_out_of_memory
@@ -117,6 +118,7 @@ for command in (
     explain,
     label,
     report,
+    review,
     export,
     demo,
 ):

@@ -174,8 +174,8 @@ def _page(page: str, url: str | None, stored: Any, settings: Settings) -> "Page"
 @table_options
 def spread(run: str, seeds: Any, cut: float | None, sites: bool, tiny: bool, form: str, top: int | None) -> None:
     """From known bad pages to the pages and sites of the same hand, with the path from seed to page."""
-    from samehand.answers.spreading import TINY_NOISE
     from samehand.cli.sentences import sites_of
+    from samehand.methods.verdicts.links import TINY_NOISE
 
     wanted = lines_of(seeds)
     opened = samehand.open_run(run)

@@ -142,6 +142,19 @@ def run_method(
     return folder
 
 
+def judge_again(path: str | os.PathLike[str], *, engine: Engine, on_progress: OnProgress) -> None:
+    """Computes the verdicts of a run from the labels that it has now."""
+    folder = RunFolder.open(path)
+    with folder.locked():
+        folder.clean()
+        folder.check_finished()
+        wanted = folder.manifest()["methods"]
+        folder.withdraw({"verdicts"})
+        _group_all(folder, wanted, folder.settings(), engine, on_progress)
+        manifest = folder.manifest()
+        folder.save_manifest(manifest | {"stages": manifest["stages"] | _method_counts(folder)})
+
+
 def _compute(
     folder: RunFolder,
     units: Sequence[Unit],

@@ -11,10 +11,10 @@ Each writer has its reader: the keys of the entries in a list that was written b
 import re
 
 from samehand.base.errors import UsageError
+from samehand.base.names import LONGEST_NAME, canonical_name
 from samehand.exports.choose import Chosen
 from samehand.exports.entries import NAME_SERVER, SITE, Entry
 from samehand.exports.stamp import Stamp
-from samehand.methods.sites.nameservers.names import LONGEST_NAME, canonical_name
 
 LARGEST_SERIAL = (1 << 32) - 1
 _TRIGGER = ".rpz-nsdname"

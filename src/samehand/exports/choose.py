@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from samehand.base.names import canonical_name
 from samehand.base.page import host_of
 from samehand.exports.entries import HOST, NAME_SERVER, SITE, Entry
-from samehand.exports.guard import REVIEW, Guard
-from samehand.methods.sites.nameservers.names import canonical_name
+from samehand.methods.guard import REVIEW, Guard
 
 SHARED, RESERVED, TOO_LONG, NO_RULE = "shared host", "reserved name", "name too long", "no rule in this format"
 _UNITS = (NAME_SERVER, SITE, HOST)

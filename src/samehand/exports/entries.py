@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from samehand.base.names import canonical_name
 from samehand.base.page import host_of
-from samehand.methods.sites.nameservers.names import canonical_name
 from samehand.methods.sites.verdicts import PARKED, PARKED_KINDS
 from samehand.methods.verdicts.model import read_weights
 from samehand.methods.verdicts.policy import BLOCK, read_policy
-from samehand.methods.verdicts.scoring import may_block
+from samehand.methods.verdicts.rows import actions_of
 from samehand.store.folder import RunFolder
 from samehand.store.tables import (
     CLASSES,
@@ -65,7 +65,7 @@ def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
     pages = _pages_by_id(folder)
     found = []
     for row in _blocked(folder):
-        about = {"kind": row["kind"], "probability": row["probability"], "evidence": _told(row["evidence"])}
+        about = {"kind": row["kind"], "probability": row["probability"], "evidence": _told(row)}
         found.append(_of_page(pages(row["page_id"]), row["site"], **about))
     if name_servers:
         for row in folder.read(PROVIDERS).to_pylist():
@@ -75,21 +75,23 @@ def entries_of(folder: RunFolder, *, name_servers: bool = False) -> list[Entry]:
 
 
 def _blocked(folder: RunFolder) -> list[dict[str, Any]]:
-    """Verdicts on sites whose action is `block`, whatever policy the run has: that of a list is its own."""
+    """Verdicts on sites whose action is `block`, whatever policy the run has: that of a list is its own.
+
+    Those under the guard are among them: who makes the list counts them as left out.
+    """
     table = folder.read(VERDICT_SITES)
-    allowed = may_block(table.column("evidence"))
-    actions = read_policy("block").site_actions(
-        table.column("kind").combine_chunks(), table.column("probability").to_numpy(), allowed
-    )
+    actions = actions_of(table, "sites", read_policy("block"), with_guard=False)
     rows: list[dict[str, Any]] = table.filter(pc.equal(actions, BLOCK)).to_pylist()
     return rows
 
 
-def _told(evidence: list[dict[str, Any]]) -> str:
-    """The strongest items against a site, in sentences."""
-    sentences = read_weights().symbols
-    against = [item for item in evidence if item["log_odds"] > 0 and item["symbol"] in sentences]
-    return " ".join(sentences[item["symbol"]].sentence.format(value=item["value"]) for item in against[:MOST_TOLD])
+def _told(row: dict[str, Any]) -> str:
+    """What a person said, and the strongest items against a site, in sentences."""
+    known = read_weights().symbols
+    against = [item for item in row["evidence"] if item["log_odds"] > 0 and item["symbol"] in known]
+    sentences = [known[item["symbol"]].sentence.format(value=item["value"]) for item in against[:MOST_TOLD]]
+    said = {"asked": "A person labelled it as unwanted.", "cluster": "A person labelled its cluster as unwanted."}
+    return " ".join(([said[row["label_how"]]] if row["label_how"] in said else []) + sentences)
 
 
 def honest_sites(folder: RunFolder) -> list[str]:

@@ -10,12 +10,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from samehand.base.names import LONGEST_NAME
 from samehand.base.neutral import csv_line, json_line
 from samehand.exports import blocklists, sharing
 from samehand.exports.choose import Chosen, only_units
 from samehand.exports.entries import HOST, NAME_SERVER, SITE, Entry
 from samehand.exports.stamp import Stamp
-from samehand.methods.sites.nameservers.names import LONGEST_NAME
 
 _SITES = (SITE, HOST)
 _ALL = (*_SITES, NAME_SERVER)

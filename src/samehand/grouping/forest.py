@@ -4,8 +4,9 @@ import dataclasses
 import functools
 import itertools
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO
 
 import numpy as np
@@ -14,20 +15,23 @@ from numpy.typing import NDArray
 from samehand.grouping.comparable import Searchable
 from samehand.grouping.edges import Edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
-from samehand.grouping.probes import Buckets
+from samehand.grouping.probes import Buckets, Columns
 from samehand.kernels import buckets as kernel
 from samehand.kernels import graph
 
 _FOLD_EDGES = 1
 _FOLD_LEAST = 1 << 20
 """Edges are folded into the forest once there are more than this many per row, and more than this many in all."""
-_SPLIT_SAMPLE = 4096
-_RANGES_PER_THREAD = 3
+_PART_ROWS = 1 << 16
+"""Keys are sorted in parts of about so many: half a megabyte, which stays in a core's cache."""
 
 
 @dataclasses.dataclass(slots=True)
 class CheckCounts:
-    """What the search for edges did, for the report: no cap is hit silently."""
+    """What the search for edges did, for the report: no cap is hit silently.
+
+    `checks` are the pairs that the rule asks for, and `compared` those that were not known from an earlier probe.
+    """
 
     rows: int = 0
     too_small: int = 0
@@ -37,13 +41,19 @@ class CheckCounts:
     large_buckets: int = 0
     checks: int = 0
     leader_cap_hits: int = 0
+    compared: int = 0
 
     def add(self, found: NDArray[np.int64]) -> None:
-        """Adds what a kernel counted: buckets, large ones, checks, refused leaders."""
+        """Adds what a kernel counted: buckets, large ones, checks, refused leaders, comparisons."""
         self.buckets += int(found[0])
         self.large_buckets += int(found[1])
         self.checks += int(found[2])
         self.leader_cap_hits += int(found[3])
+        self.compared += int(found[4])
+
+    def stored(self) -> dict[str, int]:
+        """What a run keeps: what is the same on every engine."""
+        return {name: number for name, number in dataclasses.asdict(self).items() if name != "compared"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +83,10 @@ def find_forest(
     searched = is_alone & things.comparable
     with buckets.spool() as spool, ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         gathering = _Gathering(joined, things, spool)
-        for done, column in enumerate(buckets.columns, start=1):
-            ranges = _key_ranges(column, _RANGES_PER_THREAD * (threads or os.cpu_count() or 1))
-            for edges, found in pool.map(functools.partial(_check_range, things, column, searched, rule), ranges):
+        known = kernel.nothing_known(len(things))
+        for done, parts in enumerate(_keys_ahead(buckets.columns, searched, pool), start=1):
+            check = functools.partial(_check_part, things, rule, known, done)
+            for edges, found in pool.map(check, parts):
                 gathering.add(edges)
                 counts.add(found)
             gathering.fold_when_many()
@@ -102,28 +113,32 @@ def join_equal(
     return Edges.of(left, right, things.similarities(left, right)).above(edge_threshold), is_alone
 
 
-def _key_ranges(column: NDArray[np.uint32], parts: int) -> list[tuple[int, int]]:
-    """Ranges of keys with about as many rows each, to share the buckets of a probe between threads."""
-    sample = np.sort(column[:: max(1, column.size // _SPLIT_SAMPLE)])
-    inner = {int(sample[sample.size * part // parts]) for part in range(1, parts)} if sample.size else set()
-    bounds = [0, *sorted(inner - {0}), 1 << 32]
-    return list(itertools.pairwise(bounds))
+def _keys_ahead(
+    columns: Columns, searched: NDArray[np.bool_], pool: ThreadPoolExecutor
+) -> Iterator[list[NDArray[np.uint64]]]:
+    """The keys of each probe in parts of whole buckets. Those of the next probe are made while one is checked."""
+    part_bits = (searched.size // _PART_ROWS).bit_length()
+    coming: deque[Future[tuple[NDArray[np.uint64], NDArray[np.int64]]]] = deque()
+    for column in columns:
+        coming.append(pool.submit(kernel.keys_in_parts, column, searched, part_bits))
+        if len(coming) > 1:
+            yield _split(*coming.popleft().result())
+    while coming:
+        yield _split(*coming.popleft().result())
 
 
-def _check_range(
-    things: Searchable,
-    column: NDArray[np.uint32],
-    searched: NDArray[np.bool_],
-    rule: CheckRule,
-    bounds: tuple[int, int],
+def _split(keys: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[NDArray[np.uint64]]:
+    return [keys[start:end] for start, end in itertools.pairwise(starts.tolist()) if end > start]
+
+
+def _check_part(
+    things: Searchable, rule: CheckRule, known: kernel.Known, probe: int, keys: NDArray[np.uint64]
 ) -> tuple[Edges, NDArray[np.int64]]:
-    keys = kernel.keys_between(column, searched, *bounds)
-    keys.sort()
-    return check_buckets(things, keys, rule)
+    return check_buckets(things, kernel.sort_by_bucket(keys), rule, known, probe)
 
 
 def check_buckets(
-    things: Searchable, sorted_keys: NDArray[np.uint64], rule: CheckRule
+    things: Searchable, sorted_keys: NDArray[np.uint64], rule: CheckRule, known: kernel.Known, probe: int
 ) -> tuple[Edges, NDArray[np.int64]]:
     """The edges within buckets, and the counts of `CheckCounts.add`. A key is (bucket << 32) | row."""
     pairs, similarities, counts = kernel.check_buckets(
@@ -133,6 +148,8 @@ def check_buckets(
         np.float32(rule.leader_threshold),
         rule.exhaustive_bucket_size,
         rule.max_leaders,
+        known,
+        probe,
     )
     return Edges(pairs, similarities), counts
 

@@ -45,7 +45,7 @@ class StyleRows(NamedTuple):
     poor: int
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_pages: int) -> np.float32:
     """The similarity of two pages, of which none, one or both have little markup."""
     if poor_pages == 2:
@@ -58,7 +58,7 @@ def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_p
     return max(worth(markup), trusted, alone)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def worth(markup: np.float32) -> np.float32:
     """What a similarity of markup is worth without noise."""
     knot = 1
@@ -68,7 +68,7 @@ def worth(markup: np.float32) -> np.float32:
     return np.float32(_WORTH[knot - 1] + share * (_WORTH[knot] - _WORTH[knot - 1]))
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _between(rows: StyleRows, row: np.uint64, others: StyleRows, other: np.uint64) -> np.float32:
     noise = similarity_between(
         SketchRows(rows.words, rows.filled, rows.lanes), row, SketchRows(others.words, others.filled, rows.lanes), other
@@ -92,7 +92,7 @@ def _between(rows: StyleRows, row: np.uint64, others: StyleRows, other: np.uint6
     return combined(noise, markup, skeleton, poor_pages)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _is_poor(rows: StyleRows, row: np.uint64) -> bool:
     return bool(rows.values_filled[row] + rows.skeleton_filled[row] < 2 * rows.poor)
 

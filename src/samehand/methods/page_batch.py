@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers
 from samehand.base.page import PLAIN_TEXT
 from samehand.base.settings import Settings
-from samehand.html import Limits, Markup, Prose, parse_pages, prose_of, prose_of_texts
+from samehand.html import Limits, Markup, Prose, link_hosts, parse_pages, prose_of, prose_of_texts
 from samehand.sources.http.charset import as_utf8, is_utf8_already
 
 
@@ -75,6 +75,13 @@ class PageBatch:
             value_bytes=self._settings.max_value_bytes,
         )
         return parse_pages(*column_buffers(self.content), limits=limits, attribute_texts=self._settings.attribute_texts)
+
+    @functools.cached_property
+    def link_hosts(self) -> NDArray[np.uint64]:
+        """A hash of the host of each link; 0 for relative links. Mail has no links."""
+        if self.markup is None:
+            return np.zeros(0, np.uint64)
+        return link_hosts(*column_buffers(self.content), self.markup)
 
     @property
     def texts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

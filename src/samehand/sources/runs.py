@@ -1,6 +1,7 @@
 """Pages that lie in a buffer: what a fast reader hands over instead of Page objects, and the batches made of both."""
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -8,9 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base import record_table as at
 from samehand.base.page import Outcome, Page, Reject, Skip, digest_of
 from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows, milliseconds_of
-from samehand.kernels import record_table as at
 from samehand.sources.archive.heads import MAX_DATE, time_of
 
 BATCH_PAGES: Final = 2048
@@ -26,7 +27,7 @@ _IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
 class Run(NamedTuple):
     """Consecutive records of one archive, each of them a page or a skip.
 
-    `raw` and `table` (samehand.kernels.record_table) are used again once the next item is asked for. `bounds` are the
+    `raw` and `table` (samehand.base.record_table) are used again once the next item is asked for. `bounds` are the
     places in the file where the records start, and where the last one ends. `charsets` are those of the column CHARSET.
     """
 
@@ -105,16 +106,35 @@ class Run(NamedTuple):
         name = rows.code(self.name)
         texts = {
             "content_mime_detected": np.array([rows.code(mime) for mime in at.MIMES])[table[at.MIME]],
-            # The last one is that of NONE.
-            "content_charset": np.array([*map(rows.code, self.charsets), NO_TEXT])[table[at.CHARSET]],
+            "content_charset": self._charset_codes(table[at.CHARSET], rows),
             "source_path": name,
             "warc_filename": name,
         }
-        dates = zip(table[at.DATE].tolist(), table[at.DATE_END].tolist(), strict=True)
-        times = [_milliseconds(self._bytes(start, end)) for start, end in dates]
-        fixed = (times, table[at.STATUS], self.bounds[:-1][is_page], np.diff(self.bounds)[is_page], 1)
+        fixed = (
+            self._times(table[at.DATE], table[at.DATE_END]),
+            table[at.STATUS],
+            self.bounds[:-1][is_page],
+            np.diff(self.bounds)[is_page],
+            1,
+        )
         for place, values in enumerate((*fixed, *(texts.get(column, NO_TEXT) for column in TEXTS))):
             room.numbers[:, place] = values
+
+    def _charset_codes(self, charsets: NDArray[np.int64], rows: PageRows) -> NDArray[np.int64]:
+        """The code of each page's charset. Few of the charsets occur."""
+        found, places = np.unique(charsets, return_inverse=True)
+        codes = [NO_TEXT if charset == at.NONE else rows.code(self.charsets[charset]) for charset in found.tolist()]
+        return np.array(codes, np.int64)[places]
+
+    def _times(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> list[int]:
+        """Dates as they are stored."""
+        from samehand.kernels.records import gather
+
+        bounds = np.cumsum([0, *(ends - starts)])
+        dates = np.empty(bounds[-1], np.uint8)
+        gather(self.raw, starts, ends, dates)
+        text = dates.tobytes()
+        return [_milliseconds(text[start:end]) for start, end in itertools.pairwise(bounds.tolist())]
 
     def _complete_digests(self, table: NDArray[np.int64], digests: NDArray[np.uint8]) -> None:
         """Capitals for the digests that the archive gives. Those that it does not give are computed."""

@@ -12,7 +12,8 @@ FILES = {
     "language/model.lm": "The language model.",
     "language/model.detector": "The detector that belongs to the model.",
     "sites/dns.jsonl": "What DNS answered, one line per domain.",
-    "sites/labels.csv": "Answers to `samehand label`, one line each.",
+    "weights.toml": "Prior and weights of the verdicts, if they were fitted to the labels of the run.",
+    "labels.jsonl": "What people said about pages, sites, clusters, providers and pairs of pages, one line each.",
 }
 """Everything else in the run folder."""
 SKETCHES, SPARK_SCRATCH, LEXICON, MODEL, DETECTOR = (
@@ -22,4 +23,4 @@ SKETCHES, SPARK_SCRATCH, LEXICON, MODEL, DETECTOR = (
     "language/model.lm",
     "language/model.detector",
 )
-DNS_CACHE, LABEL_ANSWERS = "sites/dns.jsonl", "sites/labels.csv"
+DNS_CACHE, LABELS, WEIGHTS = "sites/dns.jsonl", "labels.jsonl", "weights.toml"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from samehand.base.errors import RunError, SettingsError
 from samehand.base.files import locked, remove_leftovers, write_whole, writing
@@ -26,6 +27,7 @@ from samehand.store.done import DoneRecords, part_name
 from samehand.store.files import FILES
 from samehand.store.manifest import DONE, FORMAT, check_manifest
 from samehand.store.page_ids import UNIT_BITS, PageIds
+from samehand.store.row_groups import places_of, rows_at
 from samehand.store.table import Table
 from samehand.store.tables import PAGES, TABLES
 from samehand.store.writer import TableWriter
@@ -194,6 +196,32 @@ class RunFolder:
             raise _misses_pages(path)
         return self._checked_part(rows, number << UNIT_BITS, path).select(list(columns or rows.column_names))
 
+    def read_rows(
+        self, table: Table, places: Iterable[int], columns: Sequence[str] | None = None, number: int | None = None
+    ) -> pa.Table:
+        """Some rows by their places, of a table or of its part `number`. Only the row groups of these are read."""
+        wanted, names = np.fromiter(places, np.int64), list(columns or table.schema(self.settings()).names)
+        with self._opened(table, number, names) as (part, path):
+            return self._checked_ids(table, self._checked_values(table, rows_at(part, wanted, names), path), wanted)
+
+    def find(
+        self, table: Table, column: str, value: object, columns: Sequence[str] | None = None, most: int = 1
+    ) -> pa.Table:
+        """The first rows of a table whose `column` has `value`. Row groups that cannot hold it are not read."""
+        with self._opened(table, None, [column]) as (part, _):
+            places = places_of(part, column, value, most)
+        return self.read_rows(table, places, columns)
+
+    @contextlib.contextmanager
+    def _opened(
+        self, table: Table, number: int | None, columns: Sequence[str]
+    ) -> Iterator[tuple[pq.ParquetFile, Path]]:
+        path = self.path / table.path if number is None else self.part_path(table, number)
+        self._check_there(table, path)
+        with _checked(path), pq.ParquetFile(path, page_checksum_verification=True) as part:
+            self._check_schema(table, part.schema_arrow, path, columns)
+            yield part, path
+
     def iterate(self, table: Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table in parts, in page_id order, a batch at a time, checked."""
         for number in self.part_numbers(table):
@@ -272,14 +300,15 @@ class RunFolder:
                 raise RunError(f"Column {field.name} of {path} lacks values. {DAMAGED}")
         return rows.select([field.name for field in fields]).cast(pa.schema(fields))
 
-    def _checked_ids(self, table: Table, rows: pa.Table) -> pa.Table:
+    def _checked_ids(self, table: Table, rows: pa.Table, places: NDArray[np.int64] | None = None) -> pa.Table:
         """Columns of ids hold pages of the run and nothing else. Rows with a rank stand in its order."""
+        places = np.arange(rows.num_rows) if places is None else places
         for column in rows.column_names:
             if column.endswith(("page_id", "_cluster_id", "_family_id", "_group_id")):
                 self.page_ids.rows(rows.column(column).drop_null().to_numpy())
         rank = table.columns[0].name
         is_ranked = table.is_ranked and rank in rows.column_names
-        if is_ranked and not np.array_equal(rows.column(rank).to_numpy(), np.arange(1, rows.num_rows + 1)):
+        if is_ranked and not np.array_equal(rows.column(rank).to_numpy(), places + 1):
             raise RunError(f"{self.path / table.path} does not count its rows from 1. {DAMAGED}")
         return rows
 
@@ -346,7 +375,7 @@ def _checked(path: Path) -> Iterator[None]:
     """Turns what Arrow says of a damaged file into one sentence."""
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         raise RunError(f"{path} cannot be read ({type(error).__name__}). {DAMAGED}") from error
 
 

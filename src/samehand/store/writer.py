@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from samehand.base.files import publish, temporary_name, writing
+from samehand.store.row_groups import ROW_GROUP_ROWS
 
 
 class TableWriter:
@@ -36,7 +37,7 @@ class TableWriter:
         if self._writer is not None and rows.num_rows:
             table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
             with writing(self._path.parent):
-                self._writer.write_table(table.select(self.schema.names).cast(self.schema))
+                self._writer.write_table(table.select(self.schema.names).cast(self.schema), ROW_GROUP_ROWS)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._writer is None:

@@ -9,7 +9,7 @@ from typing import Any
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
-SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH, HEIGHT = 460, 210
 INK, MARK, SECOND, CUT = "currentColor", "#4c78a8", "#e1812c", "#c23b3b"
 PALETTE = ("#4c78a8", "#e1812c", "#54a24b", "#b279a2", "#9d755d", "#72b7b2", "#c23b3b", "#8a8a8a", "#eeca3b", "#d67195")
@@ -38,6 +38,16 @@ _CONFIG: Spec = {
 def chart(layers: Sequence[Spec], *, height: int = HEIGHT) -> Spec:
     """A specification of one or more layers over each other."""
     return {"$schema": SCHEMA, "width": WIDTH, "height": height, "layer": list(layers), "config": _CONFIG}
+
+
+def interactive(spec: Spec) -> Spec:
+    """The same chart for a browser with scripts: values under the pointer, and where both axes have numbers, zoom."""
+    first, *rest = spec["layer"]
+    axes = [first["encoding"].get(axis, {}) for axis in ("x", "y")]
+    zooms = all(axis.get("type") == "quantitative" for axis in axes)
+    zoom = {"params": [{"name": "zoom", "select": "interval", "bind": "scales"}]} if zooms else {}
+    config = {**spec["config"], "mark": {**spec["config"]["mark"], "tooltip": {"content": "data"}}}
+    return {**spec, "layer": [{**first, **zoom}, *rest], "config": config}
 
 
 def bars(rows: Rows, *, label: str, value: str, title: str) -> Spec:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from samehand.answers.report import charts
 from samehand.answers.report.layout import tree_layout
 from samehand.answers.run import Run
-from samehand.base.errors import InputError
+from samehand.base.errors import InputError, UsageError
 from samehand.base.wording import count
 from samehand.store.tables import LANGUAGE_PAGES, SITES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
@@ -30,14 +31,14 @@ class Figure:
     spec: charts.Spec
 
 
-def figures(run: Run) -> list[Figure]:
-    """The figures that the run has data for."""
+def figures(run: Run, cluster: int = 1) -> list[Figure]:
+    """The figures that the run has data for. Two of them are about one cluster."""
     made: list[tuple[str, Callable[[Run], Iterator[Figure]]]] = [
         ("style", _cluster_sizes),
         ("style", _edge_similarities),
-        ("style", _one_against_all),
-        ("style", _family_graph),
-        ("style", _estimate_against_exact),
+        ("style", lambda run: one_against_all(run, cluster)),
+        ("style", lambda run: family_graph(run, cluster)),
+        ("style", estimate_against_exact),
         ("language", _fake_by_length),
         ("sites", _kinds_by_provider),
     ]
@@ -81,11 +82,20 @@ def _edge_similarities(run: Run) -> Iterator[Figure]:
     )
 
 
-def _one_against_all(run: Run) -> Iterator[Figure]:
-    clusters = run.folder.read(STYLE_CLUSTERS, ["centre_page_id", "centre_url"])
-    if not clusters.num_rows:
+def _chosen(run: Run, cluster: int) -> dict[str, Any] | None:
+    """The cluster that figures are about; None if the run has no cluster at all."""
+    found = run.folder.find(STYLE_CLUSTERS, "cluster_number", cluster).to_pylist()
+    if not found and run.counts("style")["clusters"]:
+        raise UsageError(f"There is no cluster {cluster}: the numbers are 1 to {run.counts('style')['clusters']:,}.")
+    return found[0] if found else None
+
+
+def one_against_all(run: Run, cluster: int) -> Iterator[Figure]:
+    """One page against all, with the gaps (the paper's figure 4)."""
+    chosen = _chosen(run, cluster)
+    if chosen is None:
         return
-    found = run.like(int(clusters.column("centre_page_id")[0].as_py()))
+    found = run.like(chosen["centre_page_id"])
     curve = found.pages.table.column("similarity").to_numpy()
     ranks = np.unique(np.geomspace(1, curve.size, _MOST_POINTS).astype(int)) if curve.size else np.zeros(0, int)
     rows = [{"x": int(rank), "y": round(float(curve[rank - 1]), 4)} for rank in ranks]
@@ -95,20 +105,19 @@ def _one_against_all(run: Run) -> Iterator[Figure]:
     said = "; ".join(f"{gap.name} after {gap.pages:,} pages" for gap in found.gaps[:3]) or "no gap"
     yield Figure(
         "one-to-all",
-        "The medoid of cluster 1 against all pages",
+        f"The medoid of cluster {cluster} against all pages",
         f"{len(found.pages):,} of {found.compared:,} pages share something with it: {said}.",
         charts.falling_curve(rows, gaps),
     )
 
 
-def _family_graph(run: Run) -> Iterator[Figure]:
-    """The family of the first cluster: its pages, drawn along the links that hold them together."""
-    members = run.folder.read(STYLE_MEMBERS, ["page_id", "style_cluster_id", "style_family_id"])
-    clusters = run.folder.read(STYLE_CLUSTERS, ["style_family_id"])
-    if not clusters.num_rows:
+def family_graph(run: Run, cluster: int) -> Iterator[Figure]:
+    """The family of a cluster: its pages, drawn along the links that hold them together (the paper's figure 3)."""
+    row = _chosen(run, cluster)
+    if row is None:
         return
-    family = clusters.column("style_family_id")[0].as_py()
-    chosen = members.filter(pc.equal(members.column("style_family_id"), family))
+    members = run.folder.read(STYLE_MEMBERS, ["page_id", "style_cluster_id", "style_family_id"])
+    chosen = members.filter(pc.equal(members.column("style_family_id"), row["style_family_id"]))
     total = chosen.num_rows
     chosen = chosen.slice(0, _MOST_NODES)
     ids = chosen.column("page_id").to_numpy()
@@ -140,8 +149,8 @@ def _ranked_names(ids: NDArray[np.int64]) -> list[str]:
     return [str(largest.index(number) + 1) if number in largest else "other" for number in ids.tolist()]
 
 
-def _estimate_against_exact(run: Run) -> Iterator[Figure]:
-    """Links of all strengths, compared in full. Nothing is drawn if the pages cannot be read again."""
+def estimate_against_exact(run: Run) -> Iterator[Figure]:
+    """Links of all strengths, compared in full (the paper's figure 1). Nothing is drawn if pages are gone."""
     edges = run.folder.read(STYLE_EDGES)
     if not edges.num_rows:
         return
@@ -149,17 +158,21 @@ def _estimate_against_exact(run: Run) -> Iterator[Figure]:
     try:
         for place in _spread(edges.num_rows, 60):
             edge = edges.slice(int(place), 1).to_pylist()[0]
-            style = run.explain(edge["left_page_id"], edge["right_page_id"]).style
-            if style is not None:
-                rows.append({"x": round(style.jaccard, 4), "y": round(edge["similarity"], 4)})
+            pair = edge["left_page_id"], edge["right_page_id"]
+            style, link = run.explain(*pair).style, run.weakest_link(pair)
+            if style is not None and link is not None:
+                rows.append({"x": round(style.jaccard, 4), "y": round(link.noise, 4)})
     except InputError:
         return
     error = float(np.mean([abs(row["x"] - row["y"]) for row in rows])) if rows else 0.0
     yield Figure(
         "estimate",
         "Estimated against exact similarity",
-        f"{len(rows)} linked pairs, compared in full: the mean difference is {error:.3f}.",
-        charts.points(rows, x={"title": "exact Jaccard similarity"}, y={"title": "stored similarity"}, diagonal=True),
+        f"The noise of {len(rows)} linked pairs, by fingerprints and shingle by shingle: the mean difference is "
+        f"{error:.3f}.",
+        charts.points(
+            rows, x={"title": "exact Jaccard similarity"}, y={"title": "estimate from fingerprints"}, diagonal=True
+        ),
     )
 
 

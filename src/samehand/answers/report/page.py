@@ -13,13 +13,14 @@ from samehand.answers.report.evidence import Pair, pair_of
 from samehand.answers.report.figures import Figure, figures
 from samehand.answers.run import Run
 from samehand.answers.verdicts import Verdict
-from samehand.base.errors import SamehandError
+from samehand.base.errors import InputError, SamehandError
 from samehand.base.files import write_whole
 from samehand.base.neutral import neutral
 from samehand.base.wording import count
 
 TOP_CLUSTERS = 10
-_PAIRS = 5
+TEXT_GROUPS = 5
+_SKELETON = 1_200
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -31,16 +32,19 @@ class Drawn:
     svg: str
 
 
-def write_report(run: Run, out: Path, *, interactive: bool = False) -> int:
+def write_report(run: Run, out: Path, *, cluster: int = 1, interactive: bool = False) -> int:
     """Writes the report of a run whole or not at all. Returns its size in bytes."""
-    made = report_html(run, interactive=interactive).encode()
+    made = report_html(run, cluster=cluster, interactive=interactive).encode()
     with write_whole(out) as handle:
         handle.write(made)
     return len(made)
 
 
-def report_html(run: Run, *, interactive: bool = False) -> str:
-    """The report of a run. With `interactive`, charts can be looked at closely; that needs scripts, 0.9 MB of them."""
+def report_html(run: Run, *, cluster: int = 1, interactive: bool = False) -> str:
+    """The report of a run. The family of `cluster` is drawn, and its medoid is compared with all pages.
+
+    With `interactive`, charts can be looked at closely; that needs scripts, 0.9 MB of them.
+    """
     jinja2, vega = _imported("jinja2"), _imported("vl_convert")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -50,17 +54,20 @@ def report_html(run: Run, *, interactive: bool = False) -> str:
         lstrip_blocks=True,
     )
     environment.filters["neutral"] = lambda value: neutral(str(value))
-    drawn = [Drawn(figure, _svg(vega, figure.spec)) for figure in [*_counts(run), *figures(run)]]
+    drawn = [Drawn(figure, svg_of(figure.spec)) for figure in [*_counts(run), *figures(run, cluster)]]
     script = _script(vega, drawn) if interactive else ""
+    style = (_TEMPLATES / "report.css").read_text(encoding="utf-8")
     return str(
         environment.get_template("report.html").render(
             run=run,
             version=__version__,
             inputs=count(len(run.manifest["inputs"]), "input"),
-            style=(_TEMPLATES / "report.css").read_text(encoding="utf-8"),
+            style=style,
+            style_hash=_hash(style),
             funnel=_funnel(run),
             drawn=drawn,
             clusters=_clusters(run),
+            text_groups=_text_groups(run),
             script=script,
             script_hash=_hash(script),
         )
@@ -76,9 +83,9 @@ def _imported(name: str) -> Any:
         raise SamehandError("A report needs more packages: pip install 'samehand[report]'") from None
 
 
-def _svg(vega: Any, spec: charts.Spec) -> str:
+def svg_of(spec: charts.Spec) -> str:
     """A chart as SVG without a size of its own: it takes that of its figure."""
-    svg = str(vega.vegalite_to_svg(json.dumps(spec)))
+    svg = str(_imported("vl_convert").vegalite_to_svg(json.dumps(spec)))
     head, rest = svg.split(">", 1)
     kept = " ".join(part for part in head.split(" ") if not part.startswith(("width=", "height=")))
     return f'{kept} aria-hidden="true">{rest}'
@@ -90,11 +97,12 @@ def _hash(script: str) -> str:
 
 def _script(vega: Any, drawn: list[Drawn]) -> str:
     """Vega and the specifications as one script. `<` is written as an escape, so that no text can end the script."""
-    specs = {item.figure.name: item.figure.spec for item in drawn}
+    specs = {item.figure.name: charts.interactive(item.figure.spec) for item in drawn}
     data = json.dumps(specs).replace("<", "\\u003c")
     draw = (
         f"const specs = {data}; for (const [name, spec] of Object.entries(specs)) "
-        "vegaEmbed('#' + name, spec, {ast: true, actions: false, renderer: 'svg'});"
+        "vegaEmbed('#' + name, spec, {ast: true, actions: false, renderer: 'svg', defaultStyle: false, "
+        "tooltip: {disableDefaultStyle: true}});"
     )
     return str(vega.javascript_bundle(draw))
 
@@ -139,16 +147,37 @@ class ShownCluster:
 
 
 def _clusters(run: Run) -> list[ShownCluster]:
-    """The first clusters, and for the first of these two pages side by side."""
+    """The first clusters, each with two of its pages side by side."""
     if "style" not in run.methods:
         return []
-    rows = list(run.clusters().head(TOP_CLUSTERS))
     has_verdicts = "verdicts" in run.methods
+    numbers = ((row, row["cluster_number"]) for row in run.clusters().head(TOP_CLUSTERS))
     return [
-        ShownCluster(
-            row,
-            run.verdict(row["cluster_number"]) if has_verdicts else None,
-            pair_of(run, row["cluster_number"]) if place < _PAIRS else None,
-        )
-        for place, row in enumerate(rows)
+        ShownCluster(row, run.verdict(number) if has_verdicts else None, pair_of(run, number))
+        for row, number in numbers
     ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShownGroup:
+    """A text group, the phrases that most of its pages hold, and one page with its slots."""
+
+    row: dict[str, Any]
+    phrases: tuple[tuple[str, int], ...]
+    text: str
+
+
+def _text_groups(run: Run) -> list[ShownGroup]:
+    """The largest text groups. Their skeletons are left out if their pages cannot be read again."""
+    if "phrases" not in run.methods:
+        return []
+    shown = []
+    for row in run.phrases().head(TEXT_GROUPS):
+        try:
+            skeleton = run.skeleton(row["text_group_number"])
+        except InputError:
+            shown.append(ShownGroup(row, (), ""))
+            continue
+        text = skeleton.text if len(skeleton.text) <= _SKELETON else f"{skeleton.text[:_SKELETON]} …"
+        shown.append(ShownGroup(row, skeleton.phrases, text))
+    return shown

@@ -23,6 +23,7 @@ from samehand.grouping.comparable import shuffle_keys
 from samehand.grouping.cuts import SUPPORT_SAMPLE
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import check_buckets, join_equal
+from samehand.kernels.buckets import nothing_known
 from samehand.methods.registry import methods
 from samehand.methods.replica.groups import find_stars, group_documents, replica_forest
 from samehand.methods.style.clusters import (
@@ -148,11 +149,12 @@ def check_met(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> B
     _, settings = common.unpacked()
     kind = KINDS[name]
     gathered = _Gathered()
-    counts = np.zeros(4, np.int64)
+    counts = np.zeros(5, np.int64)
     for rows, starts in whole_groups(batches, ["probe", "bucket"]):
         buckets = np.repeat(np.arange(len(starts), dtype=np.uint64), np.diff(np.append(starts, len(rows))))
         keys = (buckets << np.uint64(32)) | np.arange(len(rows), dtype=np.uint64)
-        edges, found = check_buckets(kind.compared(rows, settings), keys, kind.rule(settings))
+        things = kind.compared(rows, settings)
+        edges, found = check_buckets(things, keys, kind.rule(settings), nothing_known(len(rows)), 0)
         page_ids = rows.column("page_id").to_numpy()
         gathered.add(page_ids[edges.pairs[:, 0]], page_ids[edges.pairs[:, 1]], edges.similarities)
         counts += found
@@ -287,7 +289,9 @@ def find_documents(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches
             spanning_forest([cosines], len(pages)), spanning_forest([pairs], len(pages)), len(pages), settings
         )
         documents = compared_documents(pages, settings)
-        members, groups = group_documents(pages.column("page_id").to_numpy(), documents, keys, forest, settings)
+        members, groups = group_documents(
+            pages.column("page_id").to_numpy(), documents, keys.__getitem__, forest, settings
+        )
         places = pc.index_in(members.column("page_id"), groups.column("centre_page_id").combine_chunks())
         for name in ("documents", "weakest_cosine", "mean_cosine"):
             members = members.append_column(name, groups.column(name).take(places))

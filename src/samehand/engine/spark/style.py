@@ -1,6 +1,5 @@
 """Style on Spark: clusters within the components of the tight cut, families within those of the loose one."""
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +41,7 @@ def group_style(steps: Steps) -> Counts:
     counts.add(np.array(found))
     counts.rows, counts.too_small = pages.selectExpr("count(*)", "count_if(not comparable)").collect()[0]
     counts.equal = twins.where("similarity is not null").count()
-    return {**dataclasses.asdict(counts), **_publish(steps, forest, clusters, families), **miss_counts(settings)}
+    return {**counts.stored(), **_publish(steps, forest, clusters, families), **miss_counts(settings)}
 
 
 def _publish(steps: Steps, forest: "DataFrame", clusters: "DataFrame", families: "DataFrame") -> Counts:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from samehand.kernels.canonical.names import Tables
 from samehand.kernels.canonical.streams import SKELETON, VALUES, canonical_page, room_for
-from samehand.kernels.html.blocks import BLOCK
+from samehand.kernels.compaction import BLOCK
 from samehand.kernels.noise import EMPTY, fingerprint_noise
-from samehand.kernels.segments import longest_segment
+from samehand.kernels.segments import longest_segment, readable_segment
 
 SHINGLE_BYTES = 16
 """Windows of 8 or 12 bytes make strangers alike."""
@@ -33,12 +33,7 @@ def fingerprint_markup(
     copied = np.zeros(longest + BLOCK, np.uint8)
     fingerprints = np.full((pages, masks.size), np.uint32(EMPTY), np.uint32)
     for page in range(pages):
-        size = offsets[page + 1] - offsets[page]
-        if offsets[page + 1] + BLOCK <= data.size:
-            canonical_page(data[offsets[page] : offsets[page + 1]], tables, room)
-        else:  # the pass looks at blocks, and behind the last page there may be nothing to look at
-            copied[:size] = data[offsets[page] : offsets[page + 1]]
-            canonical_page(copied[:size], tables, room)
+        canonical_page(readable_segment(data, offsets[page], offsets[page + 1], copied), tables, room)
         values, skeleton = room.values[: room.state[VALUES]], room.skeleton[: room.state[SKELETON]]
         for half, stream in ((0, values), (1, skeleton)):
             own = slice(half * masks.size // 2, (half + 1) * masks.size // 2)

@@ -74,7 +74,7 @@ _ONE = np.uint64(1)
 
 class Canon(NamedTuple):
     """Lookup tables: classes of bytes, traits and symbols of elements by number, the same of attributes by place in
-    `attribute_keys`, and what becomes of the bytes of values."""
+    `attribute_keys`."""
 
     classes: NDArray[np.uint8]
     traits: NDArray[np.uint16]
@@ -82,7 +82,6 @@ class Canon(NamedTuple):
     attribute_keys: NDArray[np.uint64]
     attribute_traits: NDArray[np.uint8]
     attribute_symbols: NDArray[np.uint8]
-    values: NDArray[np.uint8]
 
 
 class Tables(NamedTuple):
@@ -106,7 +105,7 @@ def canon_tables() -> Tables:
         attribute_traits[slot] = _ATTRIBUTE_TRAITS.get(name, 0)
         attribute_symbols[slot] = SYMBOL_OF.get(name, 0)
     classes = attributes.byte_classes()
-    found = Canon(classes, traits, symbols, keys, attribute_traits, attribute_symbols, _value_kinds())
+    found = Canon(classes, traits, symbols, keys, attribute_traits, attribute_symbols)
     return Tables(found, tagnames.name_tables())
 
 
@@ -125,20 +124,6 @@ def _element_tables() -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
         for name in members.split():
             traits[NAMES.index(name)] |= trait
     return traits, symbols
-
-
-DROPPED, NOISE, STOPS, REFERENCE, DOT = range(5)
-"""What a byte of a value does: nothing, it is kept, it ends what is kept, it may begin a reference or "./"."""
-
-
-def _value_kinds() -> NDArray[np.uint8]:
-    kinds = np.zeros(256, np.uint8)
-    kinds[:128] = NOISE
-    kinds[list(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz \t\n\r\f\v")] = DROPPED
-    kinds[list(b"?#")] = STOPS
-    kinds[list(b"&")] = REFERENCE
-    kinds[list(b".")] = DOT
-    return kinds
 
 
 @nb.njit(cache=True, nogil=True)

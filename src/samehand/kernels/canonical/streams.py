@@ -15,13 +15,15 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels.bits import first_bit
 from samehand.kernels.canonical import names as canon
 from samehand.kernels.canonical.names import Canon, Tables, attribute_slot
 from samehand.kernels.canonical.values import hides, is_hidden_type, put_value, value_span
+from samehand.kernels.compaction import BLOCK, byte_bits, space_bits
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html import attributes
 from samehand.kernels.html.attributes import name_end
-from samehand.kernels.html.blocks import find_byte
+from samehand.kernels.html.blocks import copy_block, find_byte
 from samehand.kernels.html.rawtext import comment_end, raw_end, script_end
 from samehand.kernels.html.tagnames import NAMES, Names, packed_source, tag_number
 from samehand.kernels.pointers import lend, pointer
@@ -35,6 +37,7 @@ HIDDEN_BYTES = 256
 VALUES, SKELETON, _EMPTY, _IN_BODY, _COUNT, _IS_HIDDEN, _HIDDEN_INPUT, _HAS_SOURCE, _STATES = range(9)
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(number) for number in range(5))
+_BLOCK = np.uint64(BLOCK)
 _BANG, _DASH, _SLASH, _LESS, _GREATER, _QUERY = (np.uint8(byte) for byte in b"!-/<>?")
 _START, _CLOSE, _END, _VALUE, _VALUE_END = (
     np.uint8(byte) for byte in (canon.START, canon.CLOSE, canon.END, canon.VALUE, canon.QUOTE)
@@ -74,8 +77,8 @@ class _Page(NamedTuple):
 def room_for(size: np.int64) -> Streams:
     """Room for the streams of a page of `size` bytes: neither is longer than the page."""
     return Streams(
-        np.empty(size + 16, np.uint8),
-        np.empty(size + 16, np.uint8),
+        np.empty(size + 2 * BLOCK, np.uint8),
+        np.empty(size + 2 * BLOCK, np.uint8),
         np.zeros(_STATES, np.uint64),
         np.zeros(_NAMES_SIZE, np.uint32),
         np.zeros(3 * MOST_EMPTY, np.uint64),
@@ -115,19 +118,25 @@ def _read_page(page: _Page) -> None:
             break
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _skip_text(page: _Page, position: np.uint64) -> np.uint64:
-    """The next `<`. Text other than blanks fills the elements that are open."""
-    source, stop, classes = page.source, page.stop, page.canon.classes
-    while position < stop and classes[source[position]] & attributes.SPACE:
-        position += _ONE
-    if position < stop and source[position] != _LESS:
-        page.state[_EMPTY] = _ZERO
-        position = find_byte(source, position, stop, _LESS)
+    """The next `<`, or a position behind the page. Text other than blanks fills the elements that are open."""
+    source, stop, state = page.source, page.stop, page.state
+    while position < stop:
+        bits = byte_bits(source, position, _LESS)
+        text = ~(bits | space_bits(source, position))
+        if bits:
+            # No branch: whether there is text before a tag is as good as random.
+            state[_EMPTY] = _ZERO if text & (bits ^ (bits - _ONE)) else state[_EMPTY]
+            position += first_bit(bits)
+            break
+        if text:
+            state[_EMPTY] = _ZERO
+        position += _BLOCK
     return position
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_markup(page: _Page, after: np.uint64) -> np.uint64:
     """Reads what the `<` before `after` opens; returns the position behind it."""
     source, stop = page.source, page.stop
@@ -148,7 +157,7 @@ def _read_markup(page: _Page, after: np.uint64) -> np.uint64:
     return min(find_byte(source, after, stop, _GREATER) + _ONE, stop)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_end(page: _Page, start: np.uint64) -> np.uint64:
     """Reads an end tag. One that closes nothing leaves no trace, as in a browser."""
     source, stop = page.source, page.stop
@@ -164,7 +173,7 @@ def _read_end(page: _Page, start: np.uint64) -> np.uint64:
     return min(position + _ONE, stop)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _close(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     if page.opened[number] == 0 or trait & canon.ONCE:
         return
@@ -187,7 +196,7 @@ def _close(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     state[SKELETON] = length + _TWO
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_start(page: _Page, start: np.uint64) -> np.uint64:
     """Reads a start tag and the raw text behind it. A tag that the end of the page cuts off does not count."""
     source, stop, state = page.source, page.stop, page.state
@@ -214,7 +223,7 @@ def _read_start(page: _Page, start: np.uint64) -> np.uint64:
     return position
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _counts(page: _Page, number: np.uint64, trait: np.uint16) -> bool:
     """Whether a browser makes an element of a start tag where it stands."""
     state = page.state
@@ -231,7 +240,7 @@ def _counts(page: _Page, number: np.uint64, trait: np.uint16) -> bool:
     return bool(number != _INPUT or state[_HIDDEN_INPUT] == 0)
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     """Writes a start tag to both streams."""
     state = page.state
@@ -250,7 +259,7 @@ def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
         state[_EMPTY] += _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> None:
     values, skeleton, found = page.values, page.skeleton, page.found
     length, shaped = page.state[VALUES], page.state[SKELETON]
@@ -265,13 +274,12 @@ def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> 
         length += _ONE
         noise = length
         if not page.canon.attribute_traits[slot] & canon.EMPTIED:
-            length = put_value(page.source, found[place + _ONE], found[place + _TWO], page.canon.values, values, length)
+            length = put_value(page.source, found[place + _ONE], found[place + _TWO], values, length)
         if is_functional and page.canon.attribute_symbols[slot]:
             skeleton[shaped] = page.canon.attribute_symbols[slot]
             shaped += _ONE
-            for kept in range(noise, length):
-                skeleton[shaped] = values[kept]
-                shaped += _ONE
+            copy_block(values, noise, skeleton, shaped)
+            shaped += length - noise
         values[length] = _VALUE_END
         length += _ONE
     values[length] = _CLOSE
@@ -281,7 +289,7 @@ def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> 
         page.state[SKELETON] = shaped + _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
     """Reads attributes up to a tag's `>`, sorted by the hashes of their names; returns the position behind it.
 
@@ -304,7 +312,7 @@ def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
     return stop + _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> None:
     """Notes an attribute of the current tag in its place."""
     state, found = page.state, page.found

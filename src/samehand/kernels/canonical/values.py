@@ -9,15 +9,16 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.canonical.names import DOT, NOISE, REFERENCE, STOPS
+from samehand.kernels.bits import first_bit, ones
+from samehand.kernels.compaction import BLOCK, blank_bits, byte_bits, compact_block, noise_bits
 from samehand.kernels.html.attributes import SPACE
 from samehand.kernels.html.blocks import find_byte, first_word
 
 MOST_BYTES = 8
 _MOST = np.uint64(MOST_BYTES)
 _LONGEST_NAME = np.uint64(31)
-_ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
-_HASH_SIGN, _AMPERSAND, _SLASH, _SEMICOLON = (np.uint8(byte) for byte in b"#&/;")
+_ZERO, _ONE, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(BLOCK)
+_HASH_SIGN, _AMPERSAND, _DOT, _SLASH, _SEMICOLON, _QUERY = (np.uint8(byte) for byte in b"#&./;?")
 _QUOTE, _APOSTROPHE, _EQUALS, _GREATER = (np.uint8(byte) for byte in b"\"'=>")
 _HIDES = np.frombuffer(b"display:none", np.uint8)
 _HIDDEN_TYPE = np.uint64(int.from_bytes(b"hidden", "little"))
@@ -31,7 +32,7 @@ _NAMED = np.array(
 )
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def value_span(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
@@ -55,46 +56,68 @@ def value_span(
     return position, start, position
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, forceinline=True)
 def put_value(
-    source: NDArray[np.uint8],
-    start: np.uint64,
-    end: np.uint64,
-    kinds: NDArray[np.uint8],
-    out: NDArray[np.uint8],
-    length: np.uint64,
+    source: NDArray[np.uint8], start: np.uint64, end: np.uint64, out: NDArray[np.uint8], length: np.uint64
 ) -> np.uint64:
-    """Writes what is kept of the value source[start:end] to out[length:]; returns the new length."""
+    """Writes what is kept of the value source[start:end] to out[length:]; returns the new length.
+
+    `out` has room for BLOCK more bytes.
+    """
     most = length + _MOST
     position = start
     while position < end and length < most:
-        byte = source[position]
-        kind = kinds[byte]
-        position += _ONE
-        if kind == NOISE:
-            out[length] = byte
-            length += _ONE
-        elif kind:
-            if kind == STOPS:
-                if byte == _HASH_SIGN and position == start + _ONE:
-                    out[length] = byte
-                    length += _ONE
-                break
-            if kind == DOT:
-                is_start = position == start + _ONE or source[position - _TWO] == _SLASH
-                if is_start and position < end and source[position] == _SLASH:
-                    position += _ONE
-                    continue
-            elif kind == REFERENCE:
-                position, byte = read_reference(source, position, end)
-                kind = kinds[byte]
-                if kind == STOPS:
-                    break
-                if not kind:
-                    continue
-            out[length] = byte
-            length += _ONE
+        plain = min(first_bit(_odd_bits(source, position)), end - position)
+        kept = noise_bits(source, position) & ~blank_bits(source, position)
+        if plain < _BLOCK:
+            kept &= (_ONE << plain) - _ONE
+        compact_block(source, position, kept, _ZERO, out, length)
+        length = min(length + ones(kept), most)
+        position += plain
+        if position < end and plain < _BLOCK and length < most:
+            position, length = _put_odd(source, start, position, end, out, length)
     return length
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _odd_bits(source: NDArray[np.uint8], position: np.uint64) -> np.uint64:
+    """Bytes of a block that need a look: where a value may stop, a reference, or a "./" begins."""
+    slashes = byte_bits(source, position, _SLASH)
+    followed = (slashes >> _ONE) | (_ONE << np.uint64(63))  # what follows the block is not known
+    odd: np.uint64 = byte_bits(source, position, _DOT) & followed
+    for byte in (_QUERY, _HASH_SIGN, _AMPERSAND):
+        odd |= byte_bits(source, position, byte)
+    return odd
+
+
+@nb.njit(cache=True, nogil=True)
+def _put_odd(
+    source: NDArray[np.uint8],
+    start: np.uint64,
+    position: np.uint64,
+    end: np.uint64,
+    out: NDArray[np.uint8],
+    length: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
+    """Writes what is kept of a byte that needs a look; returns the position behind it and the new length."""
+    byte = source[position]
+    after = position + _ONE
+    if byte == _DOT:
+        is_start = position == start or source[position - _ONE] == _SLASH
+        if is_start and after < end and source[after] == _SLASH:
+            return after + _ONE, length
+    elif byte == _AMPERSAND:
+        after, byte = read_reference(source, after, end)
+        if byte in (_QUERY, _HASH_SIGN):
+            return end, length
+        if not _is_kept(byte):
+            return after, length
+    else:
+        after = end
+        if byte == _QUERY or position > start:
+            return end, length
+    out[length] = byte
+    return after, length + _ONE
 
 
 @nb.njit(cache=True, nogil=True)
@@ -117,6 +140,12 @@ def read_reference(source: NDArray[np.uint8], position: np.uint64, end: np.uint6
         if _NAMED[row, 0] == packed:
             return after + _ONE, np.uint8(_NAMED[row, 1])
     return after + _ONE, np.uint8(0xFF)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_kept(byte: np.uint8) -> bool:
+    is_space = byte == np.uint8(32) or np.uint8(9) <= byte <= np.uint8(13)
+    return bool(byte < np.uint8(128) and not is_space and not _is_letter(byte))
 
 
 @nb.njit(cache=True, nogil=True)

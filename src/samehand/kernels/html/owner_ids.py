@@ -5,7 +5,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
+from samehand.kernels.bits import first_bit
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
+from samehand.kernels.html.blocks import BLOCK, equal_bits
+from samehand.kernels.pointers import pointer
 
 MAX_IDS = 8
 """Different ids of a page that are kept: the first ones."""
@@ -22,15 +26,17 @@ def owner_ids(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Hashes of the ids in the first `most` bytes of each page, end to end, and where those of each page begin."""
     found, starts = np.empty((offsets.size - 1) * MAX_IDS, np.uint64), np.zeros(offsets.size, np.int64)
-    count = 0
+    source, count = pointer(data), 0
     for page in range(offsets.size - 1):
         first, start = count, offsets[page]
-        for position in range(start + 3, min(offsets[page + 1], start + most)):
-            if data[position] != _DASH or count - first == MAX_IDS:
-                continue
-            kind = _kind(data, position)
-            if kind:
-                value = _id_hash(data, position + 1, offsets[page + 1], kind)
+        stop = min(offsets[page + 1], start + most)
+        for block in range(start + 3, stop, BLOCK):
+            bits = _dashes(source, block, min(stop, block + BLOCK), data.size)
+            while bits and count - first < MAX_IDS:
+                dash = block + int(np.int64(first_bit(bits)))
+                bits &= bits - np.uint64(1)
+                kind = _kind(source, dash)
+                value = _id_hash(source, dash + 1, offsets[page + 1], kind) if kind else np.uint64(0)
                 if value and not np.any(found[first:count] == value):
                     found[count] = value
                     count += 1
@@ -38,7 +44,19 @@ def owner_ids(
     return found[:count], starts
 
 
-@nb.njit(cache=True, nogil=True)
+@nb.njit(cache=True, nogil=True, inline="always")
+def _dashes(source: NDArray[np.uint8], block: int, stop: int, size: int) -> np.uint64:
+    """Bit i is set where source[block + i] is a dash, before `stop`. Nothing from `size` on is read."""
+    bits = np.uint64(0)
+    if block + BLOCK <= size:
+        bits = equal_bits(source, np.uint64(block), _DASH) & ((np.uint64(1) << np.uint64(stop - block)) - np.uint64(1))
+    else:
+        for place in range(block, stop):
+            bits |= np.uint64(source[place] == _DASH) << np.uint64(place - block)
+    return bits
+
+
+@helper
 def _kind(data: NDArray[np.uint8], dash: int) -> int:
     """The kind of id whose prefix stands before a dash; 0 for none."""
     a, b, c = data[dash - 3], data[dash - 2] | 0x20, data[dash - 1] | 0x20
@@ -49,7 +67,7 @@ def _kind(data: NDArray[np.uint8], dash: int) -> int:
     return _TAGS if (a | 0x20) == 0x67 and b == 0x74 and c == 0x6D else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _id_hash(data: NDArray[np.uint8], start: int, end: int, kind: int) -> np.uint64:
     """Hash of the id: digits, or letters and digits for tag managers; 0 if it is too short to be one."""
     state, position = (FNV_BASIS ^ np.uint64(kind)) * FNV_PRIME, start

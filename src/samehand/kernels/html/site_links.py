@@ -6,6 +6,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
 from samehand.kernels.html.links import host_start
 
@@ -62,7 +63,7 @@ def site_links(
         for link in range(first, min(link_offsets[page + 1], first + MAX_LINKS)):
             start = page_starts[page] + link_starts[link]
             href = data[start : start + link_lengths[link]]
-            begin = host_start(href, 0, href.size)
+            begin = host_start(href, int(np.int64(0)), href.size)
             stop = _host_stop(href, begin) if begin >= 0 else 0
             mark = _mark(href, stop)
             found.counts[page, WORDS] += _holds_words(href, mark)
@@ -84,7 +85,7 @@ def site_links(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _host_stop(href: NDArray[np.uint8], begin: int) -> int:
     stop = begin
     while stop < href.size and href[stop] not in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) and href[stop] > 0x20:
@@ -92,7 +93,7 @@ def _host_stop(href: NDArray[np.uint8], begin: int) -> int:
     return stop
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_below(href: NDArray[np.uint8], begin: int, stop: int, domain: NDArray[np.uint8]) -> bool:
     """Whether the host is the domain, or a name below it."""
     size = domain.size
@@ -109,7 +110,7 @@ def _is_below(href: NDArray[np.uint8], begin: int, stop: int, domain: NDArray[np
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bool:
     """Whether the address behind the host has the bare domain as a value or as a step of its path.
 
@@ -129,7 +130,7 @@ def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bo
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _mark(href: NDArray[np.uint8], start: int) -> int:
     """The position of the question mark, or the end."""
     while start < href.size and href[start] != _QUESTION:
@@ -137,7 +138,7 @@ def _mark(href: NDArray[np.uint8], start: int) -> int:
     return start
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _holds_words(href: NDArray[np.uint8], start: int) -> bool:
     """Whether a blank, or a character beyond ASCII, is in the query: keywords have them, numbers of pages have not."""
     for place in range(start, href.size):
@@ -151,7 +152,7 @@ def _holds_words(href: NDArray[np.uint8], start: int) -> bool:
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _hash_bytes(href: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     state = FNV_BASIS
     for position in range(start, end):
@@ -159,7 +160,7 @@ def _hash_bytes(href: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _most_queries(paths: NDArray[np.uint64], queries: NDArray[np.uint64]) -> int:
     """Different queries to the path that has the most of them; 0 for fewer than LEAST_QUERIES."""
     order = np.argsort(queries)
@@ -175,7 +176,7 @@ def _most_queries(paths: NDArray[np.uint64], queries: NDArray[np.uint64]) -> int
     return most if most >= LEAST_QUERIES else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _put_targets(hosts: NDArray[np.uint64], found: SiteLinks, page: int) -> None:
     """Keeps the hosts with the most links, the smaller hash first among equals."""
     hosts.sort()

@@ -17,6 +17,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.text.function_words import LONGEST, SLOT_BITS
 
@@ -72,7 +73,7 @@ def _mark_bytes(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np
     return np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
     slot = (key * GOLDEN) >> _SHIFT
     while slots[slot] != 0:
@@ -82,7 +83,7 @@ def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_word(
     data: NDArray[np.uint8], place: np.uint64, end: np.uint64, slots: NDArray[np.uint64], facts: NDArray[np.int64]
 ) -> np.uint64:
@@ -113,7 +114,7 @@ def _read_word(
     return place
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _ends_sentence(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
     """Whether a full stop, question or exclamation mark has a blank, a closing mark or nothing behind it."""
     if place + _ONE >= end:
@@ -167,7 +168,7 @@ def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> boo
     return bool(is_long and has_form and facts[NUMBERS] <= few)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
     """The end of the paragraph of preformatted text that begins at `place`."""
     line = place
@@ -185,7 +186,7 @@ def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) ->
     return end
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _put_paragraph(
     data: NDArray[np.uint8],
     place: np.uint64,

@@ -1,8 +1,7 @@
 """Words of the folded texts of sites: how many, how much of it is prose, and a sketch of their pairs.
 
 Texts lie end to end and are folded (phrases.py): lower case, lines apart. A site's own names are no words: parked pages
-print them where other pages print something of their own. The names of text i are the names from name_offsets[2 i] to
-name_offsets[2 i + 2]; those before name_offsets[2 i + 1] spell out its domain. No name begins with a longer one.
+print them where other pages print something of their own. No name begins with a longer one.
 """
 
 from typing import NamedTuple
@@ -11,7 +10,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN, MURMUR
+from samehand.kernels.pointers import lend, pointer
 
 SKETCH_SIZE = 64
 NO_PAIR = np.uint32(0xFFFFFFFF)
@@ -25,6 +26,7 @@ WORDS, PROSE, NAMED, STARTS_NAMED, LONGEST_LINE, LINES, COLUMNS = range(7)
 """Columns of what is counted: words; words in lines of prose; how often the domain is spelled out; whether that is so
 at the start; words of the longest line; lines with words."""
 
+_MARK, _NO_MARK = np.uint8(1), np.uint8(0)
 _WIDE, _THAI = 2, 4
 """Characters that count as a word in scripts without blanks: finding words there needs a dictionary."""
 
@@ -37,80 +39,103 @@ class SiteWords(NamedTuple):
     sums: NDArray[np.uint64]
 
 
+class Names(NamedTuple):
+    """What sites call themselves. Names are folded and lie end to end; name i begins at starts[i].
+
+    Text i has the names from bounds[2 i] to bounds[2 i + 2]; those before bounds[2 i + 1] spell out its domain.
+    """
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+
+
 @nb.njit(cache=True, nogil=True)
-def site_words(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    names: NDArray[np.uint8],
-    name_starts: NDArray[np.int64],
-    name_offsets: NDArray[np.int64],
-) -> SiteWords:
-    """The words of each text. Names lie end to end and are folded, too; name i begins at name_starts[i]."""
+def site_words(data: NDArray[np.uint8], offsets: NDArray[np.int64], names: Names) -> SiteWords:
+    """The words of each text."""
     texts = offsets.size - 1
     found = SiteWords(
         np.zeros((texts, COLUMNS), np.int32), np.full((texts, SKETCH_SIZE), NO_PAIR), np.zeros(texts, np.uint64)
     )
+    begins, lent = np.zeros(256, np.uint8), lend(names)
     for text in range(texts):
-        _read_text(data, offsets[text], offsets[text + 1], text, names, name_starts, name_offsets, found)
+        _mark_begins(lent, text, pointer(begins), _MARK)
+        counts, sketch = pointer(found.counts[text]), pointer(found.sketches[text])
+        found.sums[text] = _read_text(
+            pointer(data), offsets[text], offsets[text + 1], text, lent, pointer(begins), counts, sketch
+        )
+        _mark_begins(lent, text, pointer(begins), _NO_MARK)
     return found
 
 
 @nb.njit(cache=True, nogil=True)
 def call_it_domain(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    names: NDArray[np.uint8],
-    name_starts: NDArray[np.int64],
-    name_offsets: NDArray[np.int64],
-    word: NDArray[np.uint8],
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], names: Names, word: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """The texts with `word` in place of the domain of the site, so that one phrase fits the offers of all domains."""
     room = data.size + (data.size // 2 + 1) * word.size
     written, starts, length = np.empty(room, np.uint8), np.zeros(offsets.size, np.int64), 0
+    begins, lent, source, target = np.zeros(256, np.uint8), lend(names), pointer(data), pointer(written)
     for text in range(offsets.size - 1):
+        _mark_begins(lent, text, pointer(begins), _MARK)
         position, end = offsets[text], offsets[text + 1]
         while position < end:
-            name = _name_at(data, position, end, data[position], text, names, name_starts, name_offsets)
-            if 0 <= name < name_offsets[2 * text + 1]:
+            byte = source[position]
+            name = _name_at(source, position, end, text, lent) if begins[byte] else -1
+            if 0 <= name < names.bounds[2 * text + 1]:
                 written[length : length + word.size] = word
                 length += word.size
-                position += name_starts[name + 1] - name_starts[name]
+                position += names.starts[name + 1] - names.starts[name]
             else:
-                written[length] = data[position]
+                target[length] = byte
                 length += 1
                 position += 1
         starts[text + 1] = length
+        _mark_begins(lent, text, pointer(begins), _NO_MARK)
     return written[:length], starts
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
+def _mark_begins(names: Names, text: int, begins: NDArray[np.uint8], mark: np.uint8) -> None:
+    """Marks the bytes that names of a text begin with: at most bytes of a text there is none to look for."""
+    for name in range(names.bounds[2 * text], names.bounds[2 * text + 2]):
+        if names.starts[name] < names.starts[name + 1]:
+            begins[names.data[names.starts[name]]] = mark
+
+
+@helper
 def _read_text(
     data: NDArray[np.uint8],
     start: int,
     end: int,
     text: int,
-    names: NDArray[np.uint8],
-    name_starts: NDArray[np.int64],
-    name_offsets: NDArray[np.int64],
-    found: SiteWords,
-) -> None:
-    counts, position = found.counts[text], start
+    names: Names,
+    begins: NDArray[np.uint8],
+    counts: NDArray[np.int32],
+    sketch: NDArray[np.uint32],
+) -> np.uint64:
+    """Counts the words of a text and sketches their pairs; returns the sum of the hashes of all pairs."""
+    position, total = start, np.uint64(0)
     state, length, line, before = FNV_BASIS, 0, 0, np.uint64(0)
-    script, held = 0, 0  # the script of the current word, and the pairs in the sketch
+    script, held = 0, int(np.int64(0))  # the script of the current word, and the pairs in the sketch
     while position <= end:
         byte = data[position] if position < end else np.uint8(10)
-        name = _name_at(data, position, end, byte, text, names, name_starts, name_offsets)
+        name = _name_at(data, position, end, text, names) if begins[byte] and position < end else -1
         kind, size = _character(byte)
         is_end = name >= 0 or kind != script or (kind > 1 and length == kind)
         if is_end and length != 0:
-            before, held = _put_word(found, text, state, before, held)
+            mixed = ((state + before * GOLDEN) * MURMUR) >> np.uint64(32)
+            total += mixed
+            if np.uint32(mixed) < sketch[SKETCH_SIZE - 1]:
+                held = _put_pair(sketch, held, np.uint32(mixed))
+            before = state
             line += 1
             state, length = FNV_BASIS, 0
         if name >= 0:
-            is_domain = name < name_offsets[2 * text + 1]
+            is_domain = name < names.bounds[2 * text + 1]
             counts[NAMED] += is_domain
             counts[STARTS_NAMED] |= is_domain and position - start < START_BYTES
-            position += name_starts[name + 1] - name_starts[name]
+            position += names.starts[name + 1] - names.starts[name]
             continue
         if byte == 10:
             _end_line(counts, line)
@@ -121,6 +146,7 @@ def _read_text(
             length += 1
         script = kind
         position += size
+    return total
 
 
 @nb.njit(cache=True, nogil=True, inline="always")
@@ -149,43 +175,31 @@ def _character(byte: np.uint8) -> tuple[int, int]:
     return 1, 3 + int(byte >= 0xF0)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _name_at(
-    data: NDArray[np.uint8],
-    position: int,
-    end: int,
-    byte: np.uint8,
-    text: int,
-    names: NDArray[np.uint8],
-    name_starts: NDArray[np.int64],
-    name_offsets: NDArray[np.int64],
-) -> int:
+@helper
+def _name_at(data: NDArray[np.uint8], position: int, end: int, text: int, names: Names) -> int:
     """The name of the site that stands at a position, or -1."""
-    for name in range(name_offsets[2 * text], name_offsets[2 * text + 2]):
-        first, size = name_starts[name], name_starts[name + 1] - name_starts[name]
-        if names[first] != byte or position + size > end:
+    for name in range(names.bounds[2 * text], names.bounds[2 * text + 2]):
+        first, size = names.starts[name], names.starts[name + 1] - names.starts[name]
+        if size == 0 or position + size > end:
             continue
-        place = 1
-        while place < size and names[first + place] == data[position + place]:
+        place = 0
+        while place < size and names.data[first + place] == data[position + place]:
             place += 1
         if place == size:
             return name
     return -1
 
 
-@nb.njit(cache=True, nogil=True)
-def _put_word(found: SiteWords, text: int, state: np.uint64, before: np.uint64, held: int) -> tuple[np.uint64, int]:
-    """Adds a word's pair with the word before it; returns the word, and how many pairs the sketch holds now."""
-    mixed = ((state + before * GOLDEN) * MURMUR) >> np.uint64(32)
-    found.sums[text] += mixed
-    pair, sketch = np.uint32(mixed), found.sketches[text]
-    if pair >= sketch[SKETCH_SIZE - 1] or pair == NO_PAIR:
-        return state, held
-    place = np.searchsorted(sketch[:held], pair)
-    if place < held and sketch[place] == pair:
-        return state, held
+@helper
+def _put_pair(sketch: NDArray[np.uint32], held: int, pair: np.uint32) -> int:
+    """Puts a pair into a sketch, which is sorted; returns how many pairs it holds now."""
+    place = held
+    while place > 0 and sketch[place - 1] > pair:
+        place -= 1
+    if place > 0 and sketch[place - 1] == pair:
+        return held
     held = min(held + 1, SKETCH_SIZE)
     for later in range(held - 1, place, -1):
         sketch[later] = sketch[later - 1]
     sketch[place] = pair
-    return state, held
+    return held

@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from samehand.base.buffers import as_binary, column_buffers
+from samehand.base.buffers import as_binary
 from samehand.base.files import copy_whole, file_digest
 from samehand.base.settings import Settings
 from samehand.base.wording import count
-from samehand.html import link_hosts
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.replica.lexicon import MAIL_RANGE, WEB_RANGE, Blocks, Lexicon
@@ -130,8 +129,7 @@ def _link_hosts(pages: PageBatch) -> pa.LargeListArray:
     kind = REPLICA_SIGNATURES.fixed_schema.field("link_hosts").type
     if found is None:
         return pa.array([[]] * count, kind)
-    data, offsets = column_buffers(pages.content)
-    hosts = link_hosts(data, offsets, found)
+    hosts = pages.link_hosts
     rows = np.repeat(np.arange(count), np.diff(found.link_offsets))
     rows, hosts = rows[hosts != 0], hosts[hosts != 0]
     order = np.lexsort((hosts, rows))

@@ -39,13 +39,18 @@ the domain."""
 
 
 def page_features(
-    pages: pa.RecordBatch | pa.Table, found: Markup, *, data: NDArray[np.uint8], offsets: NDArray[np.int64]
+    pages: pa.RecordBatch | pa.Table,
+    found: Markup,
+    *,
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    hosts: NDArray[np.uint64] | None = None,
 ) -> pa.RecordBatch:
     """FEATURE_SCHEMA of pages (page_id, url_host_name, url_host_private_domain, fetch_status).
 
-    `found` is what `parse_pages` made of `data`, in which the pages lie end to end.
+    `found` is what `parse_pages` made of `data`, in which the pages lie end to end, and `hosts` are its `link_hosts`.
     """
-    signs = page_signs(pages, found, data=data, offsets=offsets)
+    signs = page_signs(pages, found, data=data, offsets=offsets, hosts=hosts)
     rules = page_rules(signs)
     sums, named = signs.title_words.sums, signs.named_in_title
     ids, id_offsets = owner_ids(data, offsets, MAX_SOURCE_BYTES)

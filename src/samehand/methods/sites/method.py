@@ -76,7 +76,7 @@ class _SitesStage:
             data, offsets = np.zeros(0, np.uint8), np.zeros(len(pages) + 1, np.int64)
             found = parse_pages(data, offsets)
         tags = structure_batch(pages.page_ids, found, max_tags=self.settings.max_tags)
-        figures = page_features(pages.rows, found, data=data, offsets=offsets)
+        figures = page_features(pages.rows, found, data=data, offsets=offsets, hosts=pages.link_hosts)
         columns = [*tags.columns, *figures.columns[1:], pa.array(found.flags)]
         return pa.record_batch(columns, schema=SITE_PAGES.fixed_schema)
 

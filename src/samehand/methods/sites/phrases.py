@@ -1,45 +1,58 @@
-"""The wording of kinds of sites (data/site_phrases.txt), compiled to one automaton for all classes and languages."""
+"""The wording of kinds of sites (data/site_phrases.txt), compiled for one search of all classes and languages."""
 
 import dataclasses
 import functools
 import importlib.resources
+import itertools
+import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.text.phrases import BLANK, DROPPED, NO_PHRASE, Automaton, find_phrases, fold_texts
+from samehand.base.buffers import read_only
+from samehand.kernels.hashing import GOLDEN
+from samehand.kernels.text.phrases import (
+    ANCHOR_BYTES,
+    BLANK,
+    BUCKET_BITS,
+    DROPPED,
+    MARK_BITS,
+    NO_PHRASE,
+    Anchors,
+    Found,
+    find_phrases,
+    fold_texts,
+)
 
 SOURCE = "source-"
 """How classes begin that are looked for in the source of a page."""
+FEWEST_BYTES = 3
+_COMMON = b'-./"=hmupdclrsnioate '
+"""The bytes that are most common in pages, the commonest last."""
+_ANY = tuple(byte for byte in range(256) if byte & 0x20)
+_BLANKS = (0x20, 0x20 | 9, 0x20 | 10, 0x20 | 13)
+_PLAIN = re.compile(r"[a-z0-9._-]*")
+"""Folding leaves such text as it is: nearly all names of hosts."""
 _TABLED = (range(0x2100), range(0x3000, 0x3001), range(0xFE00, 0x10000))
 """Characters that folding may change: those of alphabets, and wide forms of ASCII."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Phrases:
-    """Phrases, and the automaton that finds them. `classes` are the names of the columns of what is found."""
+    """Phrases, and what they are found by. `classes` are the names of the columns of what is found."""
 
     phrases: tuple[str, ...]
     classes: tuple[str, ...]
-    automaton: Automaton
+    anchors: Anchors
 
-    def find(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, most: int) -> "Found":
+    def find(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], *, most: int) -> Found:
         """What the first `most` bytes of texts hold. Texts are folded before; sources are read as they are."""
         shape = (offsets.size - 1, len(self.classes))
         found = Found(np.zeros(shape, np.uint8), np.full(shape, NO_PHRASE, np.int32), np.zeros(shape, np.int32))
-        find_phrases(data, offsets, most, self.automaton, found.counts, found.first, found.longest)
+        find_phrases(data, offsets, most, self.anchors, found)
         return found
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """Different phrases by text (row) and class (column): how many, the first one, and the bytes of the longest."""
-
-    counts: NDArray[np.uint8]
-    first: NDArray[np.int32]
-    longest: NDArray[np.int32]
 
 
 def fold_character(code: int) -> int:
@@ -75,12 +88,16 @@ def folded(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts as `Phrases.find` and the words of sites want them."""
-    texts: tuple[NDArray[np.uint8], NDArray[np.int64]] = fold_texts(data, offsets, folding_table(), most)
+    texts: tuple[NDArray[np.uint8], NDArray[np.int64]] = fold_texts(
+        read_only(data), read_only(offsets), folding_table(), most
+    )
     return texts
 
 
 def fold(text: str) -> str:
     """One text, folded."""
+    if _PLAIN.fullmatch(text):
+        return text
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     return folded(data, np.array([0, data.size]), data.size)[0].tobytes().decode()
 
@@ -110,7 +127,7 @@ def wording() -> Phrases:
 
 @functools.cache
 def source_signs() -> Phrases:
-    """What sources show. An automaton of its own, because it is small enough to stay in the cache over long sources."""
+    """What sources show. They are looked for apart, because few phrases are found faster in long sources."""
     return compile_phrases([pair for pair in shipped_phrases() if pair[0].startswith(SOURCE)])
 
 
@@ -122,49 +139,65 @@ def compile_phrases(named: Collection[tuple[str, str]]) -> Phrases:
         key = phrase.lower() if name.startswith(SOURCE) else fold(phrase)
         masks[key] = masks.get(key, 0) | 1 << classes.index(name)
     phrases = tuple(masks)
-    return Phrases(phrases, classes, _automaton([phrase.encode() for phrase in phrases], list(masks.values())))
+    return Phrases(phrases, classes, _anchors([phrase.encode() for phrase in phrases], list(masks.values())))
 
 
-def _automaton(phrases: list[bytes], masks: list[int]) -> Automaton:
-    """The automaton of different phrases: a trie, whose missing moves lead where the longest suffix would go."""
+def _anchors(phrases: list[bytes], masks: list[int]) -> Anchors:
+    """What the kernel finds different phrases by."""
+    if min(map(len, phrases), default=FEWEST_BYTES) < FEWEST_BYTES:
+        raise ValueError(f"A phrase needs {FEWEST_BYTES} bytes.")
     columns = _columns(phrases)
-    width = int(columns.max()) + 1
-    children: list[dict[int, int]] = [{}]
-    ends = [NO_PHRASE]
-    for number, phrase in enumerate(phrases):
-        state = 0
-        for column in columns[list(phrase)].tolist():
-            if column not in children[state]:
-                children[state][column] = len(children)
-                children.append({})
-                ends.append(NO_PHRASE)
-            state = children[state][column]
-        ends[state] = number
-    if len(children) > 1 << 16:
-        raise ValueError("The phrases need more states than 16 bits can number.")
-    moves, shorter = np.zeros((len(children), width), np.uint16), np.zeros(len(children), np.uint16)
-    suffixes = [0] * len(children)
-    waiting = [0]
-    for state in waiting:  # grows while it is read: breadth first
-        if state:
-            moves[state] = moves[suffixes[state]]
-            suffix = suffixes[state]
-            shorter[state] = suffix if ends[suffix] != NO_PHRASE else shorter[suffix]
-        for column, child in children[state].items():
-            suffixes[child] = int(moves[suffixes[state], column]) if state else 0
-            waiting.append(child)
-        for column, child in children[state].items():
-            moves[state, column] = child
-    return Automaton(
+    rows = [
+        (window, number, distance)
+        for number, phrase in enumerate(phrases)
+        for distance in _anchor_places(phrase)
+        for window in _windows(phrase, distance)
+    ]
+    windows, owners, distances = (np.array(column) for column in zip(*rows, strict=True))
+    hashes = windows.astype(np.uint64) * GOLDEN
+    order = np.argsort(hashes, kind="stable")
+    marks = np.zeros(1 << MARK_BITS, np.uint8)
+    marks[hashes >> np.uint64(64 - MARK_BITS)] = 1
+    buckets = np.searchsorted(hashes[order] >> np.uint64(64 - BUCKET_BITS), np.arange((1 << BUCKET_BITS) + 1))
+    return Anchors(
         columns,
-        moves.reshape(-1),
-        np.where(np.array(ends) != NO_PHRASE, np.arange(len(ends)), shorter).astype(np.uint16),
-        shorter,
-        np.array(ends, np.int32),
-        np.array([len(phrase) for phrase in phrases], np.int32),
-        np.array([_begins_word(phrase) for phrase in phrases], np.bool_),
+        np.packbits(marks, bitorder="little"),
+        buckets.astype(np.int32),
+        windows[order].astype(np.uint32),
+        owners[order].astype(np.int32),
+        distances[order].astype(np.int32),
+        columns[np.frombuffer(b"".join(phrases), np.uint8)],
+        np.cumsum([0, *map(len, phrases)]).astype(np.int32),
+        np.array([_begins_word(phrase) for phrase in phrases], np.uint8),
         np.array(masks, np.uint64),
     )
+
+
+def _anchor_places(phrase: bytes) -> tuple[int, int]:
+    """Where the two anchors of a phrase begin: one after the other, at the bytes that are least common in pages.
+
+    The anchors of a short phrase reach over its ends.
+    """
+    if len(phrase) <= ANCHOR_BYTES:
+        return (0, 1) if len(phrase) == ANCHOR_BYTES else (-1, 0)
+
+    def cost(place: int) -> int:
+        return sum(_COMMON.find(byte) + 1 for byte in phrase[place : place + ANCHOR_BYTES + 1])
+
+    first = min(range(len(phrase) - ANCHOR_BYTES), key=cost)
+    return first, first + 1
+
+
+def _windows(phrase: bytes, first: int) -> Iterator[int]:
+    """The bytes that may stand where an anchor stands, each with the bit 0x20 set, as a number."""
+    choices = []
+    for place in range(first, first + ANCHOR_BYTES):
+        if not 0 <= place < len(phrase):
+            choices.append(_ANY)
+        else:
+            choices.append(_BLANKS if phrase[place] == _BLANKS[0] else (phrase[place] | 0x20,))
+    for chosen in itertools.product(*choices):
+        yield int.from_bytes(bytes(chosen), "little")
 
 
 def _columns(phrases: list[bytes]) -> NDArray[np.uint8]:

@@ -16,9 +16,10 @@ from samehand.kernels.html import site_links as link_columns
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.html.site_links import SiteLinks, site_links
 from samehand.kernels.text import site_words as word_columns
-from samehand.kernels.text.site_words import SiteWords, call_it_domain, site_words
+from samehand.kernels.text.phrases import Found
+from samehand.kernels.text.site_words import Names, SiteWords, call_it_domain, site_words
 from samehand.methods.sites.leads import NO_LEAD, Lead, find_lead, tells_own_name
-from samehand.methods.sites.phrases import Found, Phrases, fold, folded, source_signs, wording
+from samehand.methods.sites.phrases import Phrases, fold, folded, source_signs, wording
 
 MAX_TEXT_BYTES, MAX_SOURCE_BYTES, MAX_TITLE_BYTES = 1 << 16, 1 << 17, 1 << 10
 """Text, source and title beyond these are not read: a home page shows its purpose before."""
@@ -191,24 +192,25 @@ def page_signs(
     *,
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
+    hosts: NDArray[np.uint64] | None = None,
     phrases: tuple[Phrases, Phrases] | None = None,
 ) -> Signs:
     """The signs of pages (url_host_name, url_host_private_domain, fetch_status).
 
-    `found` is what `parse_pages` made of `data`, in which the pages lie end to end.
+    `found` is what `parse_pages` made of `data`, in which the pages lie end to end, and `hosts` are its `link_hosts`.
     """
     texts, sources = phrases or (wording(), source_signs())
-    hosts, domains, statuses = (
+    own_hosts, domains, statuses = (
         pages.column(name).to_pylist() for name in ("url_host_name", "url_host_private_domain", "fetch_status")
     )
-    own = [(domain or host or "").lower() for host, domain in zip(hosts, domains, strict=True)]
-    names = _names(hosts, own)
+    own = [(domain or host or "").lower() for host, domain in zip(own_hosts, domains, strict=True)]
+    names = _names(own_hosts, own)
     domain_data, domain_offsets = end_to_end([name.encode() for name in own])
     text, text_offsets = folded(found.text, found.text_offsets, MAX_TEXT_BYTES)
     title, title_offsets = folded(found.titles, found.title_offsets, MAX_TITLE_BYTES)
-    text_words, title_words = site_words(text, text_offsets, *names), site_words(title, title_offsets, *names)
-    text, text_offsets = call_it_domain(text, text_offsets, *names, _DOMAIN)
-    title, title_offsets = call_it_domain(title, title_offsets, *names, _DOMAIN)
+    text_words, title_words = site_words(text, text_offsets, names), site_words(title, title_offsets, names)
+    text, text_offsets = call_it_domain(text, text_offsets, names, _DOMAIN)
+    title, title_offsets = call_it_domain(title, title_offsets, names, _DOMAIN)
     leads, told = _leads(data, offsets, [name.encode() for name in own], text_words.counts[:, word_columns.WORDS])
     return Signs(
         domains=own,
@@ -224,7 +226,7 @@ def page_signs(
             found.link_offsets,
             found.link_starts,
             found.link_lengths,
-            link_hosts(data, offsets, found),
+            link_hosts(data, offsets, found) if hosts is None else hosts,
             domain_data,
             domain_offsets,
         ),
@@ -243,10 +245,8 @@ def page_signs(
     )
 
 
-def _names(
-    hosts: Sequence[str | None], domains: Sequence[str]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """What sites call themselves, as `site_words` wants it: host and domain, and its first label if it is no word."""
+def _names(hosts: Sequence[str | None], domains: Sequence[str]) -> Names:
+    """What sites call themselves: host and domain, and its first label if it is no word."""
     names: list[bytes] = []
     ends = [0]
     for host, domain in zip(hosts, domains, strict=True):
@@ -256,7 +256,7 @@ def _names(
         label = fold(domain.split(".")[0])
         names += [label.encode()] if len(label) >= MIN_NAME_LETTERS else []
         ends.append(len(names))
-    return (*end_to_end(names), np.array(ends, np.int64))
+    return Names(*end_to_end(names), np.array(ends, np.int64))
 
 
 def _decoded(domain: str) -> str:

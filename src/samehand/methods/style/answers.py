@@ -74,7 +74,7 @@ class StyleAnswers:
         """Clusters at another threshold, or families, by rank."""
         labels = self._labels(cut, families)
         grouped = Grouped(self._page_ids, self._forest, self._families, labels, self._grouped(labels))
-        return summarise(PageFacts.of(self._folder), grouped)
+        return summarise(PageFacts.of(self._folder, grouped.clusters.medoids), grouped)
 
     def members(self, cluster_id: int, *, cut: float | None = None, families: bool = False) -> pa.Table:
         """The members of one of these clusters, unordered."""

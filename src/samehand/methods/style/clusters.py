@@ -20,6 +20,7 @@ from samehand.grouping.cuts import split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, in_groups
 from samehand.grouping.medoids import Groups, find_medoids
 from samehand.kernels.html.links import hash_hosts
+from samehand.kernels.segments import distinct_values
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
@@ -84,7 +85,7 @@ def write_grouped(folder: RunFolder, grouped: Grouped, settings: Settings) -> di
     _write_edges(folder, grouped, settings)
     in_families = np.zeros(len(grouped.page_ids), np.bool_)
     in_families[in_groups(grouped.families)] = True
-    clusters = summarise(PageFacts.of(folder), grouped)
+    clusters = summarise(PageFacts.of(folder, grouped.clusters.medoids), grouped)
     _write_members(folder, grouped, in_families, clusters, settings)
     folder.write(STYLE_CLUSTERS, clusters)
     return {
@@ -121,17 +122,18 @@ def _write_members(
     """Every page that is in a family, once. A page alone in its cluster is its own centre."""
     similarities = np.ones(len(grouped.page_ids), np.float32)
     similarities[grouped.clusters.members] = grouped.clusters.similarities
-    numbers = cluster_numbers(clusters)
+    numbers = np.zeros(len(grouped.page_ids), np.int32)
+    numbers[folder.page_ids.rows(cluster_numbers(clusters).to_numpy())] = np.arange(1, len(clusters) + 1)
     with folder.writer(STYLE_MEMBERS, settings) as writer:
         for first, batch in _numbered(folder, ["url", "doc_id"]):
             rows = first + np.flatnonzero(in_families[first : first + len(batch)])
-            cluster_ids = pa.array(grouped.page_ids[grouped.labels[rows]])
+            places, labels = pa.array(rows - first), grouped.labels[rows]
             columns = {
-                "url": batch.column("url").take(pa.array(rows - first)),
-                "doc_id": batch.column("doc_id").take(pa.array(rows - first)),
+                "url": batch.column("url").take(places),
+                "doc_id": batch.column("doc_id").take(places),
                 "page_id": grouped.page_ids[rows],
-                "cluster_number": numbers_of(cluster_ids, numbers),
-                "style_cluster_id": cluster_ids,
+                "cluster_number": pa.array(numbers[labels].astype(np.int64), mask=numbers[labels] == 0),
+                "style_cluster_id": grouped.page_ids[labels],
                 "style_family_id": grouped.page_ids[grouped.families[rows]],
                 "similarity": similarities[rows],
             }
@@ -165,64 +167,48 @@ def host_hashes(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.u
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What figures of clusters need of all pages: hashes of their hosts and sites. URLs are looked up."""
+    """What figures of clusters need of pages: hashes of hosts and sites of all, and the addresses of the medoids."""
 
-    folder: RunFolder
     hosts: NDArray[np.uint64]
     sites: NDArray[np.uint64]
+    centre_urls: pa.Array
 
     @classmethod
-    def of(cls, folder: RunFolder) -> "PageFacts":
+    def of(cls, folder: RunFolder, medoids: NDArray[np.int32]) -> "PageFacts":
         """Goes through the pages of a run once."""
         rows = len(folder.page_ids)
         hosts, sites = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
-        for first, batch in _numbered(folder, ["url_host_name", "url_host_private_domain"]):
+        order = np.argsort(medoids, kind="stable")
+        asked = medoids[order]
+        urls = [pa.array([], pa.string())]
+        for first, batch in _numbered(folder, ["url", "url_host_name", "url_host_private_domain"]):
             hosts[first : first + len(batch)], sites[first : first + len(batch)] = host_hashes(batch)
-        return cls(folder, hosts, sites)
-
-    def urls(self, rows: NDArray[np.int32]) -> pa.Array:
-        """The addresses of a few rows."""
-        order = np.argsort(rows, kind="stable")
-        found = []
-        for first, batch in _numbered(self.folder, ["url"]):
-            here = rows[order[slice(*np.searchsorted(rows[order], [first, first + len(batch)]))]]
-            if here.size:
-                found.append(batch.column("url").take(pa.array(here - first)))
+            here = asked[slice(*np.searchsorted(asked, [first, first + len(batch)]))]
+            urls.append(batch.column("url").take(pa.array(here - first)))
         places = np.empty_like(order)
         places[order] = np.arange(order.size)
-        return pa.concat_arrays(found).take(pa.array(places)) if found else pa.array([], pa.string())
+        return cls(hosts, sites, pa.concat_arrays(urls).take(pa.array(places)))
 
 
 def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:
     """One row per cluster, highest score first; equal scores by id."""
     groups, page_ids = grouped.clusters, grouped.page_ids
     figures = cluster_figures(groups, grouped.labels, grouped.forest)
-    sites = _distinct(pages.sites, groups)
+    sites = distinct_values(pages.sites, groups.members, groups.starts)
     columns: dict[str, Any] = {
         "style_cluster_id": page_ids[groups.labels],
         "style_family_id": page_ids[grouped.families[groups.labels]],
         "pages": figures["pages"],
-        "hosts": _distinct(pages.hosts, groups),
+        "hosts": distinct_values(pages.hosts, groups.members, groups.starts),
         "sites": sites,
         "mean_similarity": figures["mean_similarity"],
         "weakest_link": figures["weakest_link"],
         "score": scores(figures["mean_similarity"], sites),
         "centre_page_id": page_ids[groups.medoids],
-        "centre_url": pages.urls(groups.medoids),
+        "centre_url": pages.centre_urls,
     }
     ranked = pa.table(columns).sort_by([("score", "descending"), ("style_cluster_id", "ascending")])
     return ranked.add_column(0, "cluster_number", pa.array(np.arange(1, ranked.num_rows + 1)))
-
-
-def _distinct(values: NDArray[np.uint64], groups: Groups) -> NDArray[np.int64]:
-    """How many different values the members of each group have."""
-    numbers = np.repeat(np.arange(groups.labels.size, dtype=np.int32), groups.sizes())
-    chosen = values[groups.members]
-    order = np.lexsort((chosen, numbers))
-    numbers, chosen = numbers[order], chosen[order]
-    is_new = np.ones(chosen.size, np.bool_)
-    is_new[1:] = (chosen[1:] != chosen[:-1]) | (numbers[1:] != numbers[:-1])
-    return np.bincount(numbers[is_new], minlength=groups.labels.size)
 
 
 def cluster_figures(groups: Groups, labels: NDArray[np.int32], forest: Edges) -> dict[str, NDArray[Any]]:

@@ -11,7 +11,7 @@ from samehand.base.settings import Settings
 from samehand.kernels import noise as kernel
 from samehand.methods.style.channels import sketches_of
 from samehand.methods.style.fingerprints import Stored, style_batch
-from samehand.methods.style.noise import kept_bytes, noise_of, tables_of
+from samehand.methods.style.noise import noise_of, tables_of
 from samehand.methods.style.own_hosts import kept_places, mask_host
 from samehand.methods.style.skeleton import MarkupComparison, compare_markup
 
@@ -120,9 +120,7 @@ class _Side:
             content = mask_host(content, host.name, host.private_domain)
         tables = tables_of(settings)
         kept = noise_of(content, settings)
-        positions = kernel.noise_positions(
-            np.frombuffer(content, np.uint8), kept_bytes(settings.fold_spaces), settings.fold_spaces
-        )
+        positions = kernel.noise_positions(np.frombuffer(content, np.uint8), settings.fold_spaces)
         shingles = kernel.hash_shingles(
             np.frombuffer(kept, np.uint8), tables.entering, tables.leaving, settings.shingle_bytes
         )

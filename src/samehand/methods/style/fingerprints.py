@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers, end_to_end, fixed_rows
 from samehand.base.settings import Settings
 from samehand.kernels import sketches
+from samehand.kernels.noise import WHITE_SPACE
 from samehand.methods.style.markup import markup_fingerprints
-from samehand.methods.style.noise import WHITE_SPACE, fingerprint_buffers, noise_of
+from samehand.methods.style.noise import fingerprint_buffers, noise_of
 from samehand.methods.style.own_hosts import mask_own_hosts
 from samehand.store.tables import STYLE_FINGERPRINTS
 

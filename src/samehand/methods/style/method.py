@@ -51,7 +51,7 @@ class StyleMethod(Method):
                 sketches, buckets, rule=check_rule(settings), threads=threads, progress=on_progress
             )
         grouped = group_rows(sketches, sketches.page_ids, forest, settings)
-        return {**dataclasses.asdict(checked), **write_grouped(folder, grouped, settings), **miss_counts(settings)}
+        return {**checked.stored(), **write_grouped(folder, grouped, settings), **miss_counts(settings)}
 
     def status(self, counts: Counts) -> list[str]:
         """Clusters, families, and what the search did."""

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
 from samehand.kernels import noise
-
-_LETTERS_AND_DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-WHITE_SPACE = b" \t\n\r\f\v"
+from samehand.kernels.compaction import BLOCK
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,17 +57,6 @@ def _lower_halves(distance: int) -> int:
     return sum(1 << bit for bit in range(64) if not bit & distance)
 
 
-@functools.cache
-def kept_bytes(fold_spaces: bool) -> NDArray[np.uint16]:
-    """What becomes of each byte (`kernels.noise`)."""
-    kept = np.arange(256, dtype=np.uint16) | np.uint16(noise.NOISE)
-    kept[list(_LETTERS_AND_DIGITS)] = 0
-    kept[128:] = 0  # letters of other scripts are content too
-    if fold_spaces:
-        kept[list(WHITE_SPACE)] = noise.NOISE | ord(" ")
-    return kept
-
-
 def tables_of(settings: Settings) -> HashTables:
     """The tables of the noise of these settings."""
     return hash_tables(settings.key, settings.shingle_bytes, settings.dimensions)
@@ -83,7 +70,6 @@ def fingerprint_buffers(
     return noise.fingerprint_pages(
         data,
         offsets,
-        kept_bytes(settings.fold_spaces),
         settings.fold_spaces,
         tables.entering,
         tables.leaving,
@@ -95,7 +81,7 @@ def fingerprint_buffers(
 
 def noise_of(content: bytes, settings: Settings) -> bytes:
     """The noise of one page."""
-    page = np.frombuffer(content, np.uint8)
-    kept = np.empty(page.size + 1, np.uint8)
-    length = noise.extract_noise(page, kept_bytes(settings.fold_spaces), settings.fold_spaces, kept)
+    page, kept = np.zeros((2, len(content) + BLOCK), np.uint8)
+    page[: len(content)] = np.frombuffer(content, np.uint8)
+    length = noise.extract_noise(page[: len(content)], settings.fold_spaces, kept)
     return kept[:length].tobytes()

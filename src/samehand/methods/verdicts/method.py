@@ -3,14 +3,15 @@
 from collections.abc import Collection
 from typing import ClassVar
 
-from samehand.base.files import file_digest
 from samehand.base.settings import Settings
+from samehand.methods.guard import never_guard
 from samehand.methods.method import Counts, Method, OnGroupProgress
 from samehand.methods.verdicts.judge import judge_run
-from samehand.methods.verdicts.model import read_weights
+from samehand.methods.verdicts.model import run_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.store.folder import RunFolder
-from samehand.store.tables import SITE_LABELS, VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
+from samehand.store.labels import LabelFile, digest_of
+from samehand.store.tables import VERDICT_CLUSTERS, VERDICT_PAGES, VERDICT_PROVIDERS, VERDICT_SITES
 
 UNITS = ("page", "site")
 
@@ -25,25 +26,31 @@ class VerdictsMethod(Method):
     uses = ("style", "replica", "classes", "language", "phrases", "sites")
     profiles = ("web", "mail")
     changeable = ("verdicts",)
-    counted: ClassVar = {name: {str: int} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")}
+    counted: ClassVar = {
+        **{name: {str: int} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")},
+        **dict.fromkeys(("labels", "unknown_labels", "label_digest"), int),
+    }
 
     def follows_from(self, names: Collection[str]) -> bool:
         """Style alone says who made a page, and nothing against it."""
         return bool({"replica", "language", "phrases", "sites"} & set(names))
 
     def group_source(self, folder: RunFolder, settings: Settings) -> str:
-        """The policy, the weights, and the labels by hand."""
-        labels = folder.path / SITE_LABELS.path
-        policy = read_policy(settings.policy)
-        return f"{policy} {read_weights().digest} {file_digest(labels)}"
+        """The policy, the weights, the labels by hand, and the guard."""
+        labels = digest_of(LabelFile.of(folder).labels())
+        return f"{read_policy(settings.policy)} {run_weights(folder).digest} {labels} {never_guard().digest()}"
 
     def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
         """Judges pages, sites, clusters and providers."""
-        return judge_run(folder, read_weights(), read_policy(settings.policy))
+        return judge_run(folder, run_weights(folder), read_policy(settings.policy))
 
     def status(self, counts: Counts) -> list[str]:
         """How many pages and sites are to be kept, reviewed, dropped or blocked."""
-        return [f"{unit}s to {_listed(counts[f'{unit}_actions'])}; {_kinds(counts[f'{unit}_kinds'])}" for unit in UNITS]
+        found = [(unit, counts[f"{unit}_actions"], counts[f"{unit}_kinds"]) for unit in UNITS]
+        lines = [f"{unit}s to {_listed(actions)}; {_kinds(kinds)}" for unit, actions, kinds in found]
+        if counts["labels"]:
+            lines.append(f"{counts['labels']:,} labels by hand, {counts['unknown_labels']:,} of units that it lacks")
+        return lines
 
 
 def _listed(actions: dict[str, int]) -> str:

@@ -21,9 +21,10 @@ from samehand.methods.verdicts.evidence import (
     add_shown,
 )
 from samehand.methods.verdicts.facts import NONE, PageFacts, numbered, site_names
+from samehand.methods.verdicts.labels import Given
 from samehand.methods.verdicts.model import Weights
 from samehand.methods.verdicts.policy import Policy
-from samehand.methods.verdicts.rows import Labels, verdict_columns
+from samehand.methods.verdicts.rows import verdict_columns, with_actions
 from samehand.methods.verdicts.scoring import Collector, score
 from samehand.methods.verdicts.sites import SiteFacts, with_none
 from samehand.store.folder import RunFolder
@@ -93,7 +94,9 @@ class PageJudge:
         return np.asarray(clusters[cluster] & (cluster != NONE))
 
 
-def write_pages(folder: RunFolder, judge: PageJudge, *, policy: Policy, labels: Labels) -> dict[str, dict[str, int]]:
+def write_pages(
+    folder: RunFolder, judge: PageJudge, *, policy: Policy, labels: Given, guard: pa.Array
+) -> dict[str, dict[str, int]]:
     """Writes the verdict on each page, a batch at a time. Returns how many have which action and kind."""
     actions: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -102,7 +105,9 @@ def write_pages(folder: RunFolder, judge: PageJudge, *, policy: Policy, labels: 
             shown = judge.shown(rows)
             scored = score(judge.evidence(rows, shown).evidence(), judge.weights)
             kind = pa.array(judge.kinds(rows, shown, scored.probability), pa.string())
-            columns = verdict_columns(scored, kind, labels.of(judge.facts.site[rows]), policy.page_actions)
+            given, site = labels.all_of(rows.start, rows.stop), judge.facts.site[rows]
+            of_site = guard.take(pa.array(site, mask=site == NONE))
+            columns = with_actions(verdict_columns(scored, kind, given, of_site, folder.page_ids), "pages", policy)
             is_replica = judge.facts.is_replica(rows)
             kept = folder.page_ids.ids(np.where(is_replica, judge.facts.survivor[rows], 0))
             names = {name: batch.column(name) for name in ("url", "doc_id", "page_id")}

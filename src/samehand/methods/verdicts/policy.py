@@ -35,6 +35,12 @@ class Policy:
     pages: dict[str, dict[str, float]]
     sites: dict[str, dict[str, float]]
 
+    def strongest(self, part: str) -> str:
+        """The strongest action that the policy takes on "pages" or "sites": what a label of an unwanted one means."""
+        order = PAGE_ACTIONS if part == "pages" else SITE_ACTIONS
+        named = {action for row in getattr(self, part).values() for action in row}
+        return next((action for action in order if action in named), KEEP)
+
     def page_actions(self, kinds: pa.Array, probabilities: NDArray[np.float64]) -> pa.Array:
         """What to do with pages."""
         return pa.array(_actions(self.pages, kinds, probabilities, PAGE_ACTIONS))

@@ -19,9 +19,9 @@ import deflate._deflate
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base import record_table as at
 from samehand.base.buffers import read_only
 from samehand.base.settings import Settings
-from samehand.kernels import record_table as at
 from samehand.kernels import records
 from samehand.kernels.unpacking import unpack_members
 from samehand.sources.archive.heads import MAX_HEAD, WARC
@@ -31,9 +31,9 @@ from samehand.sources.archive.window import ByteFile, read_at
 from samehand.sources.http.charset import PLAIN_LABELS
 from samehand.sources.runs import Run
 
-_GOAL: Final = 2 << 20
+_GOAL: Final = 8 << 20
 """Bytes that are unpacked before they are looked at: few enough to stay in the cache."""
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 2 << 20
 """Bytes of the file that are read at once."""
 _MEMBERS: Final = 4096
 """Records that are looked at together at most."""

@@ -12,7 +12,7 @@ from samehand.store.tables.language import LANGUAGE_PAGES
 from samehand.store.tables.pages import CONTENT, PAGES, REJECTS
 from samehand.store.tables.phrases import PHRASES_GROUPS, PHRASES_MEMBERS, PHRASES_WORDS
 from samehand.store.tables.replica import REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
-from samehand.store.tables.sites import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_LABELS, SITE_PAGES, SITES
+from samehand.store.tables.sites import NAMESERVERS, PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES
 from samehand.store.tables.style import (
     STYLE_BEFORE,
     STYLE_CLUSTERS,
@@ -47,7 +47,6 @@ TABLES: tuple[Table, ...] = (
     SITE_CLUSTERS,
     PROVIDERS,
     NAMESERVERS,
-    SITE_LABELS,
     VERDICT_PAGES,
     VERDICT_SITES,
     VERDICT_CLUSTERS,
@@ -72,7 +71,6 @@ __all__ = [
     "REPLICA_SIGNATURES",
     "SITES",
     "SITE_CLUSTERS",
-    "SITE_LABELS",
     "SITE_PAGES",
     "STYLE_BEFORE",
     "STYLE_CLUSTERS",

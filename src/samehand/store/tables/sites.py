@@ -142,14 +142,3 @@ NAMESERVERS = Table(
         Column("ns", pa.large_string(), "Name of a name server.", required=False),
     ),
 )
-SITE_LABELS = Table(
-    "sites/labels",
-    "Labels by hand, and the labels that follow from them.",
-    (
-        PAGE_ID,
-        Column("label", TEXT, "The label.", required=False),
-        Column("how", TEXT, "asked, identical or group.", required=False),
-        dataclasses.replace(SITE, required=False),
-        dataclasses.replace(URL, required=False),
-    ),
-)

@@ -39,7 +39,18 @@ _VERDICT = (
     Column("probability_high", REAL, "Upper end of the 95 % interval."),
     Column("log_odds", REAL, "The sum of the evidence, with the prior: natural-log odds before calibration."),
     Column("evidence", list_of(EVIDENCE_ITEM), "Items of evidence, strongest first."),
-    Column("label", TEXT, "Label by hand, if there is one: it decides.", required=False),
+    Column("label", TEXT, "wanted or unwanted, if a label by hand names the unit or spread to it.", required=False),
+    Column(
+        "label_how",
+        TEXT,
+        "asked, site or cluster: a person named the unit, its site or its cluster, and the label decides. identical, "
+        "group or path: the label spread to it, and moves the action one step.",
+        required=False,
+    ),
+    Column("label_page_id", PAGE_ID.type, "The labelled page that it spread from.", required=False),
+    Column("label_via_page_id", PAGE_ID.type, "The page before this one on the way from there.", required=False),
+    Column("label_similarity", SHARE, "Least similarity on the way.", required=False),
+    Column("guard", TEXT, "Why it is never blocked, if it is under the guard.", required=False),
 )
 
 VERDICT_PAGES = Table(

@@ -6,8 +6,9 @@ resolver), of massdns (-o J), zdns or dnsx, or records as in zone files, which d
 may be gzipped. Whatever is refused is counted by its reason.
 """
 
+from samehand.base.names import canonical_name
 from samehand.methods.sites.nameservers.files import read_nameservers
-from samehand.methods.sites.nameservers.names import canonical_name, provider_of
+from samehand.methods.sites.nameservers.names import provider_of
 from samehand.methods.sites.nameservers.pairs import NameServers
 
 __all__ = ["NameServers", "canonical_name", "provider_of", "read_nameservers"]

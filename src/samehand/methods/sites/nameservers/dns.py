@@ -22,9 +22,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.files import writing
+from samehand.base.names import BAD_NAME, canonical_name
 from samehand.base.page import host_of
 from samehand.base.settings import Settings
-from samehand.methods.sites.nameservers.names import BAD_NAME, MOST_SERVERS, TOO_MANY, canonical_name
+from samehand.methods.sites.nameservers.names import MOST_SERVERS, TOO_MANY
 from samehand.methods.sites.nameservers.pairs import NameServers
 
 if TYPE_CHECKING:

@@ -11,16 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.methods.sites.nameservers.names import (
-    BAD_NAME,
-    LONGEST_NAME,
-    MOST_SERVERS,
-    NAME,
-    TOO_MANY,
-    canonical_name,
-    provider_of,
-    upwards,
-)
+from samehand.base.names import BAD_NAME, LONGEST_NAME, NAME, canonical_name
+from samehand.methods.sites.nameservers.names import MOST_SERVERS, TOO_MANY, provider_of, upwards
 
 PAIR_SCHEMA = pa.schema([("domain", pa.large_string()), ("ns", pa.large_string())])
 PAIRS_AT_ONCE = 1 << 18

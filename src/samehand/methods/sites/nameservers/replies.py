@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from samehand.methods.sites.nameservers.names import canonical_name
+from samehand.base.names import canonical_name
 from samehand.methods.sites.nameservers.pairs import Pair, Taker
 
 BAD_JSON, OTHER_OWNER, TOO_LONG = "bad_json", "other_owner", "too_long"

@@ -8,7 +8,7 @@ counted and never followed.
 import re
 from collections.abc import Iterator
 
-from samehand.methods.sites.nameservers.names import BAD_NAME, LONGEST_NAME
+from samehand.base.names import BAD_NAME, LONGEST_NAME
 from samehand.methods.sites.nameservers.pairs import Pair, Taker
 
 BAD_RECORD, NO_ORIGIN, UNCLOSED = "bad_record", "no_origin", "unclosed"

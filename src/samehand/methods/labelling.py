@@ -5,18 +5,13 @@ same group is shown. If the answers agree, the whole group gets the label. If no
 that were shown keep their labels, and from then on twice as many pages must agree as before. So the pages of a very
 mixed group are shown one by one. The paper asks for "at least another" page, and clusters mixed groups again.
 
-The next question depends on the seed and the answers alone. So a file of answers is the whole state: it leads to the
-same question when it is read again, and an undo leads back to the question before.
+The next question depends on the seed and the answers alone. So the labels of a run are the whole state: they lead to
+the same question when they are replayed, and without the last one to the question before.
 """
 
-import contextlib
 import csv
 import dataclasses
-import errno
-import io
-import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -24,22 +19,28 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.base.errors import InputError, RunWriteError, UsageError
-from samehand.base.files import writing
+from samehand.base.errors import InputError, UsageError
+from samehand.base.neutral import neutral
 from samehand.base.page import host_of
+from samehand.base.setting import nearest
+from samehand.store.folder import RunFolder
+from samehand.store.labels import SITE, SKIP, UNWANTED, WANTED, Label, LabelFile
+from samehand.store.tables import PAGES, SITES
 
 ASKED, IDENTICAL, GROUP = "asked", "identical", "group"
-UNDO = "-undo-"
 NO_GROUP = -1
 FIRST_LOOKS = 2
-LONGEST_LABEL = 100
-ANSWER_COLUMNS = ("page_id", "url", "label")
 
+WANTED_WORDS = ("real", "network", "copies", "login", "ok", "good", "keep")
+UNWANTED_WORDS = (
+    *("parked-ads", "for-sale", "farm", "hosting-default", "registrar-default", "cms-default", "coming-soon"),
+    *("suspended", "redirect", "error", "challenge", "empty", "shell", "generated", "bad", "spam"),
+)
+"""What a person may call a site: its kind, or a plain word."""
 _KEYS = ("url", "page_id", "site")
 _HOW = (ASKED, IDENTICAL, GROUP)
 _BY_ASKING, _BY_EQUALITY, _BY_GROUP = range(3)
 _STRIDE = 1 << 12
-_CONTROL = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029]")
 _LABEL_SCHEMA = pa.schema([("page_id", pa.int64()), ("label", pa.string()), ("how", pa.string())])
 
 
@@ -72,16 +73,6 @@ class _Round(NamedTuple):
     last: int = 0
 
 
-class _Step(NamedTuple):
-    """What an answer changed, so that it can be undone."""
-
-    place: int
-    rows: NDArray[np.int64]
-    labels: NDArray[np.int32]
-    how: NDArray[np.int8]
-    round: _Round
-
-
 class Labelling:
     """The next page to look at, and the label of each page, from the answers so far."""
 
@@ -111,7 +102,7 @@ class Labelling:
         self._how = np.full(len(page_ids), -1, np.int8)
         self._rounds: dict[int, _Round] = {}
         self._begun: set[int] = set()  # groups that may have a page to be asked for next
-        self._steps: list[_Step] = []
+        self._looks = 0
         self._skipped = np.zeros(len(page_ids), np.bool_)
         self._next = 0
 
@@ -140,7 +131,7 @@ class Labelling:
         return Question(page_id, group, self._urls[place] if self._urls else "")
 
     def skip(self, page_id: int) -> None:
-        """Does not ask for a page again. It may still get a label from other pages. Skips are not stored."""
+        """Does not ask for a page again. It may still get a label from other pages."""
         self._skipped[self._known(page_id)] = True
 
     def answer(self, page_id: int, label: str) -> None:
@@ -148,21 +139,16 @@ class Labelling:
         place = self._known(page_id)
         if self._how[place] == _BY_ASKING:
             raise UsageError(f"Page {page_id} was answered before: undo that answer first.")
-        if not label.strip() or label == UNDO or len(label) > LONGEST_LABEL or _CONTROL.search(label.replace(" ", "")):
-            raise UsageError(f"{label!r} is no label: give a word or a few on one line.")
         number = self._names.setdefault(label, len(self._names))
         copies, members = self._copies[self._digest[place]], self._members[self._group[place]]
-        rows = np.union1d(copies, members)
-        labels, how = self._labels[rows], self._how[rows]
         equal = copies[self._how[copies] != _BY_ASKING]
         self._labels[equal], self._how[equal] = number, _BY_EQUALITY
         self._labels[place], self._how[place] = number, _BY_ASKING
-        before = self._settle(int(self._group[place]), members, number)
-        changed = (self._labels[rows] != labels) | (self._how[rows] != how)
-        self._steps.append(_Step(place, rows[changed], labels[changed], how[changed], before))
+        self._settle(int(self._group[place]), members, number)
+        self._looks += 1
 
-    def _settle(self, group: int, members: NDArray[np.int64], number: int) -> _Round:
-        """Labels a group whose answers agree; takes the labels of a mixed group back. Returns the round before."""
+    def _settle(self, group: int, members: NDArray[np.int64], number: int) -> None:
+        """Labels a group whose answers agree; takes the labels of a mixed group back."""
         before = self._rounds.get(group, _Round())
         said = (*before.labels, number)
         if len(set(said)) > 1:
@@ -171,27 +157,12 @@ class Labelling:
             self._rounds[group] = _Round(looks=2 * before.looks)
             self._begun.discard(group)
             self._next = 0
-            return before
-        self._rounds[group] = _Round(said, before.looks, len(self._steps))
+            return
+        self._rounds[group] = _Round(said, before.looks, self._looks)
         self._begun.add(group)
         if len(said) >= before.looks:
             rest = members[self._labels[members] < 0]
             self._labels[rest], self._how[rest] = number, _BY_GROUP
-        return before
-
-    def undo(self) -> int | None:
-        """Takes the last answer back and returns its page; None if there is none."""
-        if not self._steps:
-            return None
-        step = self._steps.pop()
-        self._labels[step.rows], self._how[step.rows] = step.labels, step.how
-        group = int(self._group[step.place])
-        self._rounds[group] = step.round
-        touched = {group, *np.unique(self._group[step.rows]).tolist()}
-        self._begun.discard(group)
-        self._begun |= {one for one in touched if one in self._rounds and self._rounds[one].labels}
-        self._next = 0
-        return int(self._page_ids[step.place])
 
     def labels(self) -> pa.Table:
         """Every page with a label, by page_id: page_id, label, how (asked, identical or group)."""
@@ -205,7 +176,7 @@ class Labelling:
         """How far the labelling is."""
         how = np.bincount(self._how + 1, minlength=4).tolist()
         disagreements = sum((one.looks // FIRST_LOOKS).bit_length() - 1 for one in self._rounds.values())
-        return LabelCounts(len(self._how), how[1], how[2], how[3], len(self._steps), disagreements, how[0])
+        return LabelCounts(len(self._how), how[1], how[2], how[3], self._looks, disagreements, how[0])
 
     def _known(self, page_id: int) -> int:
         if page_id not in self._place:
@@ -237,107 +208,13 @@ def _numbered(values: Sequence[object] | NDArray[np.generic]) -> NDArray[np.int6
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
 
 
-class AnswerFile:
-    """Answers in a CSV file that only grows: `page_id,url,label`. An undo is a row, too.
-
-    Each answer is on the disk before the next question. An incomplete last line is cut off and kept in `cut_off`.
-    """
-
-    def __init__(self, path: Path, labelling: Labelling) -> None:
-        self._path, self._labelling = path, labelling
-        self._file: io.FileIO | None = None
-        self.cut_off = b""
-
-    def __enter__(self) -> Self:
-        """Replays the answers in the file."""
-        with writing(self._path):
-            self._file = io.FileIO(self._path, "a+")
-        with contextlib.ExitStack() as closing:
-            closing.callback(self._file.close)
-            self._replay_all(self._file)
-            closing.pop_all()  # without an error the file stays open
-        return self
-
-    def _replay_all(self, file: io.FileIO) -> None:
-        """Replays the answers. A file that has another header is refused before anything is cut off."""
-        file.seek(0)
-        whole, end, rest = file.readall().rpartition(b"\n")
-        header = ",".join(ANSWER_COLUMNS)
-        rows = list(csv.reader(io.StringIO(whole.decode("utf-8", "replace"))))
-        if (rows and tuple(rows[0]) != ANSWER_COLUMNS) or (not end and not header.encode().startswith(rest)):
-            raise InputError(f"{self._path} is no file of answers: its first line is not {header}.")
-        for number, row in enumerate(rows[1:], 2):
-            self._replay(row, number)
-        file.truncate(len(whole) + len(end))
-        self.cut_off = rest
-        if not rows:
-            self._write(header)
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def answer(self, question: Question, label: str) -> None:
-        """Takes an answer and writes it down. If the writing fails, the answer is taken back."""
-        self._labelling.answer(question.page_id, label)
-        try:
-            self._add(question.page_id, question.url, label)
-        except RunWriteError:
-            self._labelling.undo()
-            raise
-
-    def undo(self) -> int | None:
-        """Takes the last answer back and writes the undo down. Returns its page; None if there is no answer."""
-        page_id = self._labelling.undo()
-        if page_id is not None:
-            self._add(page_id, "", UNDO)
-        return page_id
-
-    def _replay(self, row: list[str], number: int) -> None:
-        try:
-            page_id, _, label = row
-            if label == UNDO:
-                self._labelling.undo()
-            else:
-                self._labelling.answer(int(page_id), label)
-        except ValueError:
-            where = f"{self._path}, line {number},"
-            raise InputError(f"{where} is no answer: correct the line or move the file away.") from None
-
-    def _add(self, page_id: int, url: str, label: str) -> None:
-        line = io.StringIO()
-        plain = _CONTROL.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), url)
-        csv.writer(line, lineterminator="").writerow([page_id, plain, label])
-        self._write(line.getvalue())
-
-    def _write(self, line: str) -> None:
-        """Appends a line. A line that was not written completely is removed, or the next one would be joined to it."""
-        if self._file is None:
-            raise UsageError("The file of answers is not open: use it in a with statement.")
-        size, data = self._file.seek(0, os.SEEK_END), line.encode("utf-8", "replace") + b"\n"
-        try:
-            with writing(self._path):
-                if self._file.write(data) != len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(self._file.fileno())
-        except RunWriteError:
-            self._file.truncate(size)
-            raise
-
-
 class KnownAnswers:
     """Labels that are known already, by page_id, url or site, whichever columns the file has."""
 
     def __init__(self, rows: Sequence[dict[str, str]]) -> None:
         self._labels: dict[tuple[str, str], str] = {}
         self.conflicts = 0
-        kept: list[dict[str, str]] = []
         for row in rows:
-            if row.get("label") == UNDO:
-                del kept[-1:]
-            else:
-                kept.append(row)
-        for row in kept:
             column = next((name for name in _KEYS if row.get(name)), None)
             label = (row.get("label") or "").strip()
             if column and label:
@@ -365,14 +242,89 @@ class KnownAnswers:
         return next((self._labels[column, key] for column, key in keys if key and (column, key) in self._labels), None)
 
 
-def drive(labelling: Labelling, answers: KnownAnswers, *, answer: Callable[[Question, str], None]) -> list[Question]:
-    """Answers the questions from known answers, through `answer`. Returns the questions without a known answer."""
-    open_questions: list[Question] = []
-    while question := labelling.ask():
-        label = answers.label_of(question)
-        if label is None:
-            open_questions.append(question)
-            labelling.skip(question.page_id)
+class SiteLabelling:
+    """The sites of a run, asked for one after the other. Answers go into the labels of the run, and come from there.
+
+    Pages with one digest, by page id, are identical.
+    """
+
+    def __init__(self, folder: RunFolder, *, seed: int, labels: Sequence[Label] | None = None) -> None:
+        """The home pages of a judged run, grouped by their clusters. A placeholder is in no group.
+
+        The state is the one after `labels`, or after the labels of the run.
+        """
+        rows = folder.read(SITES, ["page_id", "site", "url", "site_cluster_id"]).to_pylist()
+        first = {row["page_id"]: row for row in reversed(rows)}
+        self._rows = [first[page_id] for page_id in sorted(first)]
+        self._site = {row["page_id"]: row["site"] for row in self._rows}
+        self._page_ids = np.array([row["page_id"] for row in self._rows], np.int64)
+        self._seed = seed
+        self.digests = _digests(folder, self._page_ids)
+        self.file = LabelFile.of(folder)
+        self.labelling = self._replayed(self.file.labels() if labels is None else labels)
+
+    def _replayed(self, labels: Sequence[Label]) -> Labelling:
+        """The state after some labels."""
+        clusters = [row["site_cluster_id"] for row in self._rows]
+        found = Labelling(
+            self._page_ids,
+            np.array([NO_GROUP if cluster is None else cluster for cluster in clusters], np.int64),
+            identical=[self.digests[page_id] for page_id in self._page_ids.tolist()],
+            urls=[row["url"] for row in self._rows],
+            seed=self._seed,
+        )
+        homes = {site: page_id for page_id, site in self._site.items()}
+        for label in labels:
+            if label.unit == SITE and label.name in homes:
+                if label.answer == SKIP:
+                    found.skip(homes[label.name])
+                else:
+                    found.answer(homes[label.name], label.answer)
+        return found
+
+    def answer(self, question: Question, word: str, *, time: str, who: str) -> None:
+        """Takes the answer to a question: "wanted", "unwanted", "skip" or a kind of site."""
+        answer, kind = answer_of(word)
+        self.file.add(Label(SITE, self._site[question.page_id], answer, time, who, kind))
+        if answer == SKIP:
+            self.labelling.skip(question.page_id)
         else:
-            answer(question, label)
-    return open_questions
+            self.labelling.answer(question.page_id, answer)
+
+    def undo(self, *, time: str, who: str) -> Label | None:
+        """Takes the last answer of `who` back, and returns it; None if there is none."""
+        undone = self.file.undo(time=time, who=who)
+        self.labelling = self._replayed(self.file.labels())
+        return undone
+
+    def drive(self, known: KnownAnswers, *, time: str, who: str) -> list[Question]:
+        """Answers the questions from known answers. Returns the questions without one."""
+        open_questions: list[Question] = []
+        while question := self.labelling.ask():
+            word = known.label_of(question)
+            if word is None:
+                open_questions.append(question)
+                self.labelling.skip(question.page_id)
+            else:
+                self.answer(question, word, time=time, who=who)
+        return open_questions
+
+
+def answer_of(word: str) -> tuple[str, str]:
+    """The answer that a word stands for, and the kind that it names. UsageError for another word: it may be a slip."""
+    if word in (WANTED, UNWANTED, SKIP):
+        return word, ""
+    if word in WANTED_WORDS:
+        return WANTED, word
+    if word in UNWANTED_WORDS:
+        return UNWANTED, word
+    known = (WANTED, UNWANTED, *WANTED_WORDS, *UNWANTED_WORDS)
+    raise UsageError(f"{neutral(word)!r} is no label{nearest(word, known)}")
+
+
+def _digests(folder: RunFolder, page_ids: NDArray[np.int64]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for batch in folder.iterate(PAGES, ["page_id", "content_digest"]):
+        some = batch.filter(pa.array(np.isin(batch.column("page_id").to_numpy(), page_ids)))
+        found.update(zip(*(some.column(name).to_pylist() for name in ("page_id", "content_digest")), strict=True))
+    return found

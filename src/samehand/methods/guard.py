@@ -11,15 +11,16 @@ shop of a parking provider is popular says nothing about the sites that it parks
 import csv
 import fnmatch
 import functools
+import hashlib
 import importlib.util
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from samehand.base.errors import InputError
+from samehand.base.names import canonical_name
 from samehand.base.page import host_of, is_shared_domain, public_suffix
-from samehand.methods.sites.nameservers.names import canonical_name
 
 NEVER, REVIEW = "guarded", "needs review"
 SHIPPED = Path(__file__).parents[1] / "data" / "guard.csv"
@@ -76,6 +77,26 @@ class Guard:
         """Whether many owners have names below this one, so that it never stands for one of them."""
         return name in self._shared or is_shared_domain(name) or (name.startswith("www.") and self.is_shared(name[4:]))
 
+    @functools.cached_property
+    def _near(self) -> frozenset[str]:
+        """All listed names and the names above them: a site that has nothing to do with these is not guarded."""
+        return frozenset[str]().union(*(one.names for one in self.lists), *self._above)
+
+    def hit_of_site(self, name: str) -> Hit | None:
+        """Why a site of a run is guarded. Quick for sites that are not."""
+        labels = name.split(".")
+        is_near = not self._near.isdisjoint(_and_above(name))
+        if is_near or labels[-1] in _OFFICIAL_TOP or not _OFFICIAL.isdisjoint(labels[-2:]):
+            hit = self.site_hit(name)
+            if hit is not None:
+                return hit
+        return Hit(NEVER, "shared host") if self.is_shared(name) else None
+
+    def digest(self) -> str:
+        """Digest of all names."""
+        names = [(one.label, one.tier, sorted(one.names)) for one in self.lists]
+        return hashlib.sha256(json.dumps([names, sorted(self._shared), self._dns]).encode()).hexdigest()[:16]
+
     def site_hit(self, name: str) -> Hit | None:
         """Why a site or host is not listed: it, a name above it or a name below it is under the guard."""
         upward = list(self._upward(name))
@@ -111,6 +132,11 @@ def _above(name: str) -> Iterator[str]:
         yield name
 
 
+def _and_above(name: str) -> Iterator[str]:
+    yield name
+    yield from _above(name)
+
+
 def _is_official(name: str) -> bool:
     suffix = public_suffix(name)
     return (
@@ -120,14 +146,20 @@ def _is_official(name: str) -> bool:
     )
 
 
-def load_guard(files: Iterable[str | Path] = ()) -> Guard:
+@functools.cache
+def never_guard() -> Guard:
+    """The tier that stands over verdicts: what is never listed. Lists of a million names stand over exports alone."""
+    return load_guard(tiers=(NEVER,))
+
+
+def load_guard(files: Iterable[str | Path] = (), tiers: Collection[str] = (NEVER, REVIEW)) -> Guard:
     """The shipped guard, the names in `files`, and the MISP warning lists where they are installed."""
     shipped = _shipped()
     own = [name for path in files for name in names_in_file(path)]
-    misp = _misp_lists()
+    misp = {name: _misp_list(name) for name, tier in _MISP_LISTS.items() if tier in tiers}
     lists = [NameList("own list", NEVER, frozenset(own)), NameList("shipped list", NEVER, shipped["site"])]
-    lists += [NameList(f"MISP {name}", tier, misp[name]) for name, tier in _MISP_LISTS.items() if name in misp]
-    shared = shipped["shared"].union(*(misp[name] for name in _MISP_SHARED if name in misp))
+    lists += [NameList(f"MISP {name}", _MISP_LISTS[name], names) for name, names in misp.items() if names]
+    shared = shipped["shared"].union(*(_misp_list(name) for name in _MISP_SHARED))
     return Guard(lists, shared - shipped["site"], sorted(shipped["dns"]), own)
 
 
@@ -153,16 +185,13 @@ def names_in_file(path: str | Path) -> list[str]:
 
 
 @functools.cache
-def _misp_lists() -> dict[str, frozenset[str]]:
-    """The lists of the package pymispwarninglists; none if it is not installed. Its files are read, not its code."""
+def _misp_list(name: str) -> frozenset[str]:
+    """A list of the package pymispwarninglists; empty if it is not installed. Its files are read, not its code."""
     found = importlib.util.find_spec("pymispwarninglists")
     if found is None or found.origin is None:
-        return {}
-    folder = Path(found.origin).parent / "data" / "misp-warninglists" / "lists"
-    lists = {}
-    for name in (*_MISP_LISTS, *_MISP_SHARED):
-        path = folder / name / "list.json"
-        if path.is_file():
-            listed = json.loads(path.read_text(encoding="utf-8"))["list"]
-            lists[name] = frozenset(str(each).strip(".").lower() for each in listed)
-    return lists
+        return frozenset()
+    path = Path(found.origin).parent / "data" / "misp-warninglists" / "lists" / name / "list.json"
+    if not path.is_file():
+        return frozenset()
+    listed = json.loads(path.read_text(encoding="utf-8"))["list"]
+    return frozenset(str(each).strip(".").lower() for each in listed)

@@ -1,0 +1,259 @@
+"""What labels by hand say about the pages and sites of a run: those they name, and those they spread to.
+
+A label decides the unit that it names. A label of a site is one of its pages, too, and that of a cluster one of its
+pages and of the sites that it makes up. Beyond that a label spreads: to pages with the same bytes, to the rest of a
+cluster of sites in which two looks agree (`samehand label`), and along tight links of style, page by page. Each unit
+that a label spreads to says how, from which page, by which page, and how weak the weakest link on the way is.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from samehand.base.buffers import text_buffers
+from samehand.kernels.html.links import hash_hosts
+from samehand.methods.labelling import GROUP, SiteLabelling
+from samehand.methods.verdicts.facts import NONE, PageFacts, numbered
+from samehand.methods.verdicts.links import Links, tight_links
+from samehand.methods.verdicts.sites import MOST_OF, SiteFacts
+from samehand.store.folder import RunFolder
+from samehand.store.labels import CLUSTER, PAGE, PROVIDER, SITE, UNWANTED, WANTED, Label
+from samehand.store.page_ids import PageIds
+from samehand.store.tables import PAGES, STYLE_CLUSTERS
+
+HOW = ("", "asked", "site", "cluster", "identical", "group", "path")
+"""How a unit got its label: a person named it, its site or its cluster; or the label spread to it."""
+ASKED, OF_SITE, OF_CLUSTER, IDENTICAL, BY_GROUP, BY_PATH = range(1, len(HOW))
+DECIDING = (ASKED, OF_SITE, OF_CLUSTER)
+"""A person looked at what these labels name."""
+ANSWERS = ("", UNWANTED, WANTED)
+BAD, GOOD = 1, 2
+
+
+class Given(NamedTuple):
+    """Labels of some units by number. `source` is the row of the labelled page, `via` that of the page before."""
+
+    unit: NDArray[np.int64]
+    answer: NDArray[np.int8]
+    how: NDArray[np.int8]
+    source: NDArray[np.int64]
+    via: NDArray[np.int64]
+    similarity: NDArray[np.float32]
+
+    @classmethod
+    def made(
+        cls,
+        unit: NDArray[np.integer],
+        answer: NDArray[np.int8] | int,
+        how: int,
+        source: NDArray[np.int64] | int = NONE,
+        via: NDArray[np.int64] | int = NONE,
+        similarity: NDArray[np.float32] | float = 1.0,
+    ) -> "Given":
+        """Columns, of which all but the first may be one value."""
+        types = (np.int64, np.int8, np.int8, np.int64, np.int64, np.float32)
+        columns = (unit, answer, how, source, via, similarity)
+        return cls(
+            *(np.broadcast_to(np.asarray(one, kind), len(unit)) for one, kind in zip(columns, types, strict=True))
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence["Given"]) -> "Given":
+        """By unit. Where several parts have a unit, the first counts."""
+        joined = cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        return joined.chosen(np.unique(joined.unit, return_index=True)[1])
+
+    def chosen(self, which: NDArray[np.integer] | NDArray[np.bool_]) -> "Given":
+        """Some of the labels."""
+        columns: list[NDArray[Any]] = [column[which] for column in self]
+        return Given(*columns)
+
+    def all_of(self, first: int, stop: int) -> "Given":
+        """One row for each unit from `first` on, without an answer where there is none."""
+        start, end = np.searchsorted(self.unit, [first, stop])
+        whole = Given.made(np.arange(first, stop), 0, 0, similarity=0.0)
+        place = self.unit[start:end] - first
+        columns: list[NDArray[Any]] = [np.array(column) for column in whole]
+        for column, mine in zip(columns, self, strict=True):
+            column[place] = np.asarray(mine)[start:end]
+        return Given(*columns)
+
+    def columns(self, page_ids: PageIds) -> dict[str, pa.Array]:
+        """As columns of a table of verdicts."""
+        nothing, by_path = self.answer == 0, self.how == BY_PATH
+        no_source, no_via = self.source == NONE, self.via == NONE
+        source, via = (page_ids.ids(np.maximum(rows, 0)) for rows in (self.source, self.via))
+        return {
+            "label": pa.array(np.array(ANSWERS, object)[self.answer], pa.string(), mask=nothing),
+            "label_how": pa.array(np.array(HOW, object)[self.how], pa.string(), mask=nothing),
+            "label_page_id": pa.array(source, pa.int64(), mask=no_source),
+            "label_via_page_id": pa.array(via, pa.int64(), mask=no_via),
+            "label_similarity": pa.array(self.similarity, pa.float32(), mask=~by_path),
+        }
+
+
+NOBODY = Given.made(np.zeros(0, np.int64), 0, 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Applied:
+    """What some labels say. `clusters` and `providers` are by row of the table and by name, `kinds` by site."""
+
+    pages: Given
+    sites: Given
+    clusters: dict[int, int]
+    providers: dict[str, int]
+    kinds: dict[int, str]
+    unknown: int
+    """Labels of units that the run does not have."""
+
+
+class Ground:
+    """The pages, sites and links of a run that labels are applied to."""
+
+    def __init__(self, folder: RunFolder, facts: PageFacts, sites: SiteFacts, labels: Sequence[Label]) -> None:
+        """`labels` are all labels of the run: what they say about pairs makes links, and cuts them."""
+        self._folder, self._facts, self._sites = folder, facts, sites
+        self._labels = labels
+
+    @functools.cached_property
+    def _links(self) -> Links:
+        return tight_links(self._folder, self._facts.cluster, self._labels)
+
+    @functools.cached_property
+    def _site_numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._sites.names.to_pylist())}
+
+    @functools.cached_property
+    def _cluster_rows(self) -> dict[int, int]:
+        if self._folder.done.get("style") is None:
+            return {}
+        ids = self._folder.read(STYLE_CLUSTERS, ["style_cluster_id"]).column("style_cluster_id").to_pylist()
+        return {style_cluster_id: row for row, style_cluster_id in enumerate(ids)}
+
+    @functools.cached_property
+    def _contents(self) -> NDArray[np.uint64]:
+        """A hash of the content of each page."""
+        found = np.zeros(len(self._folder.page_ids), np.uint64)
+        for rows, batch in numbered(self._folder, PAGES, ["content_digest"]):
+            found[rows] = hash_hosts(*text_buffers(batch.column("content_digest")))
+        return found
+
+    def applied(self, labels: Sequence[Label]) -> Applied:
+        """What some of the labels say about pages and sites, by themselves and where they spread."""
+        said = [label for label in labels if label.answer in (WANTED, UNWANTED)]
+        pages = self._named(said, PAGE, self._page_row)
+        sites = self._named(said, SITE, self._site_numbers.get)
+        clusters = self._named(said, CLUSTER, self._cluster_row)
+        known = set(self._sites.provider.tolist())
+        providers = {label.name: _code(label) for label in said if label.unit == PROVIDER and label.name in known}
+        found = len(pages) + len(sites) + len(clusters) + len(providers)
+        asked = Given.made(np.array(list(pages), np.int64), _codes(pages), ASKED)
+        of_site = Given.made(np.array(list(sites), np.int64), _codes(sites), ASKED)
+        spread_pages, spread_sites = self._spread(asked, of_site)
+        cluster_pages, cluster_sites = self._of_clusters(clusters)
+        return Applied(
+            Given.merged([asked, self._pages_of(of_site), cluster_pages, *spread_pages]),
+            Given.merged([of_site, cluster_sites, *spread_sites, self.groups(said)]),
+            clusters,
+            providers,
+            {self._site_numbers[label.name]: label.kind for label in said if label.kind and self._is_site(label)},
+            sum(label.unit in (PAGE, SITE, CLUSTER, PROVIDER) for label in said) - found,
+        )
+
+    def _is_site(self, label: Label) -> bool:
+        return label.unit == SITE and label.name in self._site_numbers
+
+    def _page_row(self, name: str) -> int | None:
+        ids = self._folder.page_ids
+        return int(ids.rows(np.array([int(name)]))[0]) if ids.has(int(name)) else None
+
+    def _cluster_row(self, name: str) -> int | None:
+        return self._cluster_rows.get(int(name))
+
+    @staticmethod
+    def _named(labels: Sequence[Label], unit: str, find: Callable[[str], int | None]) -> dict[int, int]:
+        """The answers about units of a sort, by their numbers."""
+        found = ((find(label.name), _code(label)) for label in labels if label.unit == unit)
+        return {number: code for number, code in found if number is not None}
+
+    def _pages_of(self, sites: Given) -> Given:
+        """The pages of labelled sites."""
+        if not sites.unit.size:
+            return NOBODY
+        all_sites = sites.merged([sites]).all_of(0, self._facts.sites + 1)  # the last is for pages of no site
+        answer = all_sites.answer[self._facts.site]
+        rows = np.flatnonzero(answer)
+        return Given.made(rows, answer[rows], OF_SITE, self._sites.home_rows[self._facts.site[rows]])
+
+    def _of_clusters(self, clusters: dict[int, int]) -> tuple[Given, Given]:
+        """The pages of labelled clusters, and the sites that have most of their pages there."""
+        if not clusters:
+            return NOBODY, NOBODY
+        answer = np.zeros(max(self._facts.cluster.max(initial=0), max(clusters)) + 2, np.int8)
+        answer[list(clusters)] = list(clusters.values())
+        answer = answer[self._facts.cluster]  # NONE leads to the last, which has no label
+        rows = np.flatnonzero(answer)
+        pages = np.maximum(1, self._facts.per_site(np.ones(answer.size, np.bool_)))
+        sites = []
+        for code in (GOOD, BAD):
+            most = np.flatnonzero(self._facts.per_site(answer == code) / pages > MOST_OF)
+            sites.append(Given.made(most, code, OF_CLUSTER))
+        return Given.made(rows, answer[rows], OF_CLUSTER), Given.merged(sites)
+
+    def _spread(self, pages: Given, sites: Given) -> tuple[list[Given], list[Given]]:
+        """Pages with the same bytes, and pages along links. From a site they reach sites by their home pages, too."""
+        homes = self._sites.home_rows
+        seeds = Given.merged([pages, Given.made(homes[sites.unit], sites.answer, ASKED)])
+        if not seeds.unit.size:
+            return [], []
+        is_of_site = np.isin(seeds.unit, homes[sites.unit])
+        spread_pages, spread_sites = [], []
+        for part, label in ((self._identical(seeds)), self._along_links(seeds)):
+            spread_pages.append(part)
+            site = self._facts.site[part.unit]
+            is_home = (site != NONE) & (homes[site] == part.unit) & is_of_site[label]
+            reached = part.chosen(is_home)
+            spread_sites.append(reached._replace(unit=site[is_home].astype(np.int64)))
+        return spread_pages, spread_sites
+
+    def _identical(self, seeds: Given) -> tuple[Given, NDArray[np.int64]]:
+        """Pages with the bytes of a labelled one. Where two labels differ, the good one counts."""
+        contents = self._contents[seeds.unit]
+        order = np.lexsort((seeds.unit, -seeds.answer, contents))
+        known, first = np.unique(contents[order], return_index=True)
+        place = np.minimum(np.searchsorted(known, self._contents), known.size - 1)
+        rows = np.flatnonzero(known[place] == self._contents)
+        label = order[first][place[rows]]
+        is_other = seeds.unit[label] != rows
+        rows, label = rows[is_other], label[is_other]
+        source = seeds.unit[label]
+        return Given.made(rows, seeds.answer[label], IDENTICAL, source, source), label
+
+    def _along_links(self, seeds: Given) -> tuple[Given, NDArray[np.int64]]:
+        way = self._links.reached(seeds.unit, first=seeds.answer == GOOD)
+        way = way.chosen(np.argsort(way.row))
+        source = seeds.unit[way.label]
+        return Given.made(way.row, seeds.answer[way.label], BY_PATH, source, way.via, way.similarity), way.label
+
+    def groups(self, labels: Sequence[Label]) -> Given:
+        """The rest of the clusters of sites in which looks agree."""
+        if self._folder.done.get("sites") is None or not any(label.unit == SITE for label in labels):
+            return NOBODY
+        found = SiteLabelling(self._folder, seed=0, labels=labels).labelling.labels().to_pylist()
+        rest = [row for row in found if row["how"] == GROUP]
+        rows = self._folder.page_ids.rows(np.array([row["page_id"] for row in rest], np.int64))
+        return Given.made(self._facts.site[rows], np.array([ANSWERS.index(row["label"]) for row in rest]), BY_GROUP)
+
+
+def _code(label: Label) -> int:
+    return ANSWERS.index(label.answer)
+
+
+def _codes(answers: dict[int, int]) -> NDArray[np.int8]:
+    return np.array(list(answers.values()), np.int8)
