@@ -2,8 +2,9 @@
 
 Documents meet in two ways: in the buckets of their K + 1 signatures, where the cosine of their sets of words decides,
 and in the probes of their sketches of neighbouring words, where the Jaccard similarity decides (`pairs`). Both are put
-on one scale: `replica_jaccard` makes near replicas. Groups are stars: every member is near the medoid of its group, and
-what belongs to a group by a chain only is split off. Documents that share less text are told, and never merged.
+on one scale: `replica_jaccard` makes near replicas. Groups are stars: every member is near the medoid of its group, or
+nearly the same as such a member. What belongs to a group by a chain only is split off. Documents that share less text
+are told, and never merged.
 """
 
 import dataclasses
@@ -14,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
-from samehand.grouping.cuts import split_chains
+from samehand.grouping.cuts import join_twins, split_chains
 from samehand.grouping.edges import Edges, cut, in_groups, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
 from samehand.grouping.medoids import Groups, find_medoids
@@ -25,6 +26,8 @@ from samehand.kernels.text.documents import DocumentRows
 from samehand.methods.replica.pairs import PairSketches, pair_buckets, pair_rule
 from samehand.methods.replica.signatures import ALL_WORDS, PAIRS, Signed, WordSets
 
+TWINS = 0.8
+"""A document that is alone joins the group of one that is so similar to it, on the scale of the Jaccard similarity."""
 KeysOf = Callable[[NDArray[np.int32]], NDArray[np.uint64]]
 """The keys of some rows: what `Signed.keys` has of them."""
 _BLOCK = 1 << 16
@@ -178,6 +181,7 @@ def group_documents(
     labels = cut(forest, len(page_ids), 0.0)
     strict = settings.replica_jaccard
     labels = split_chains(documents, forest, labels, threshold=0.0, least=strict)
+    labels = join_twins(forest, labels, least=max(strict, TWINS))
     rows = in_groups(labels)
     groups = find_medoids(documents, rows, labels[rows])
     medoids = np.repeat(groups.medoids, groups.sizes())
