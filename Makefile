@@ -31,6 +31,7 @@ docs: $(TEST_STAMP)
 # The papers' experiments and ours on real corpora, with floors that may not fall. Long.
 evaluate: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
+	$(BIN)/python -m evaluation.reading --data $(DATA)
 	$(BIN)/python -m evaluation.style --data $(DATA)
 	$(BIN)/python -m evaluation.style_homepages --data $(DATA)
 	$(BIN)/python -m evaluation.figures --data $(DATA)

@@ -28,13 +28,13 @@ def crawl_of(corpus: str, data: Path, megabytes: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".partial")
         with partial.open("wb") as file:
-            for url, page in _enlarged(_pages_of(corpus, data), megabytes * 1_000_000):
+            for url, page in _enlarged(pages_of(corpus, data), megabytes * 1_000_000):
                 file.write(gzip.compress(_record(url, page), _LEVEL))
         partial.rename(path)
     return path
 
 
-def _pages_of(corpus: str, data: Path) -> dict[str, bytes]:
+def pages_of(corpus: str, data: Path) -> dict[str, bytes]:
     """The pages of a corpus by URL."""
     archive = data / f"{corpus}.tar.xz"
     if not archive.is_file():
@@ -48,12 +48,6 @@ def _pages_of(corpus: str, data: Path) -> dict[str, bytes]:
     rows = csv.DictReader(contents.pop("manifest.tsv").decode().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
     urls = {f"pages/{row['file']}": row["url"] for row in rows} if corpus == "webpages" else {}
     return {urls.get(name) or f"http://{name.removeprefix('pages/')}": page for name, page in contents.items() if page}
-
-
-def _url_of(name: str) -> str:
-    """A URL for a page that is stored under a host, or under the name of a package."""
-    host, _, path = name.partition("/")
-    return f"http://{host if '.' in host else host + '.example'}/{path}"
 
 
 def _enlarged(pages: dict[str, bytes], wanted: int) -> Iterator[tuple[str, bytes]]:

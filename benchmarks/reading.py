@@ -14,6 +14,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,11 +120,18 @@ def _measure(what: str, path: Path) -> Cost:
     return cost_of([sys.executable, "-m", "benchmarks.reading", "--measure", what, str(path)])
 
 
-def _scan(path: Path, signals: str, workers: int) -> Cost:
+def _scan(options: tuple[str, ...], workers: int, path: Path) -> Cost:
     with tempfile.TemporaryDirectory(dir="build") as folder:
-        arguments = ["scan", str(path), "-o", f"{folder}/run", "--signals", signals, "--workers", str(workers)]
+        arguments = ["scan", str(path), "-o", f"{folder}/run", "--workers", str(workers), *options]
         arguments += ["--split-bytes", str(32_000_000)]
         return cost_of([sys.executable, "-m", "samehand.cli.main", *arguments])
+
+
+SCANS: dict[str, tuple[str, ...]] = {
+    "style, noise alone": ("--signals", "style", "--markup-dimensions", "0"),
+    "style": ("--signals", "style"),
+    "all signals": ("--signals", "all"),
+}
 
 
 def _difference(cost: Callable[[Path], Cost], paths: list[Path], repeats: int) -> Cost:
@@ -132,38 +140,38 @@ def _difference(cost: Callable[[Path], Cost], paths: list[Path], repeats: int) -
     return large.beyond(small)
 
 
-def compare(corpus: str, data: Path, repeats: int) -> None:
+def compare(corpus: str, data: Path, scans: list[str], repeats: int) -> None:
     """Prints the table of a corpus."""
     paths = [crawl_of(corpus, data, size) for size in SIZES]
     megabytes = SIZES[1] - SIZES[0]
     print(f"{corpus}: {megabytes} MB of HTML beyond the first {SIZES[0]} MB")
-    print("                                      CPU s  seconds  MB per CPU s  ratio")
+    print("                                             CPU s  seconds  MB per CPU s  ratio")
     rows: dict[str, Callable[[Path], Cost]] = {
-        "fastwarc, bare read": lambda path: _measure("fastwarc", path),
-        "warcio, bare read": lambda path: _measure("warcio", path),
-        "libdeflate, members alone": lambda path: _measure("unpack", path),
-        "samehand, pages as Arrow batches": lambda path: _measure("pages", path),
-        "samehand scan, style, 1 worker": lambda path: _scan(path, "style", 1),
-        "samehand scan, style, 2 workers": lambda path: _scan(path, "style", 2),
-        "samehand scan, all signals, 1 worker": lambda path: _scan(path, "all", 1),
-        "samehand scan, all signals, 2 workers": lambda path: _scan(path, "all", 2),
+        "fastwarc, bare read": partial(_measure, "fastwarc"),
+        "warcio, bare read": partial(_measure, "warcio"),
+        "libdeflate, members alone": partial(_measure, "unpack"),
+        "samehand, pages as Arrow batches": partial(_measure, "pages"),
     }
-    _scan(crawl_of(corpus, data, 1), "all", 1)  # compiles
+    for name in scans:
+        _scan(SCANS[name], 1, crawl_of(corpus, data, 1))  # compiles
+        for workers in ("1 worker", "2 workers"):
+            rows[f"samehand scan, {name}, {workers}"] = partial(_scan, SCANS[name], int(workers[0]))
     bare = 0.0
     for name, cost in rows.items():
         spent = _difference(cost, paths, repeats)
         bare = bare or spent.cpu
         print(
-            f"  {name:36} {spent.cpu:6.2f} {spent.wall:8.2f} {megabytes / spent.cpu:13.0f} {bare / spent.cpu:6.2f}",
+            f"  {name:43} {spent.cpu:6.2f} {spent.wall:8.2f} {megabytes / spent.cpu:13.0f} {bare / spent.cpu:6.2f}",
             flush=True,
         )
-    _print_trafilatura(paths[0])
+    if "all signals" in scans:
+        _print_trafilatura(paths[0])
 
 
 def _print_trafilatura(path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.reading", "--measure", "trafilatura", str(path)]
     spent = cost_of(command, TIMES="2").beyond(cost_of(command, TIMES="1"))
-    print(f"  {'trafilatura, text alone':36} {'':15} {PEER_BYTES / 1e6 / spent.cpu:13.1f}\n", flush=True)
+    print(f"  {'trafilatura, text alone':43} {'':15} {PEER_BYTES / 1e6 / spent.cpu:13.1f}\n", flush=True)
 
 
 def main() -> None:
@@ -171,6 +179,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    parser.add_argument("--scans", nargs="+", choices=SCANS, default=list(SCANS))
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -179,7 +188,7 @@ def main() -> None:
         MEASURED[chosen.measure[0]](chosen.measure[1])
         return
     for corpus in chosen.corpora:
-        compare(corpus, chosen.data, chosen.repeats)
+        compare(corpus, chosen.data, chosen.scans, chosen.repeats)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import re
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-from evaluation.corpora import debian_pages
-
+from benchmarks.crawls import CORPORA, pages_of
 from samehand import Settings
-from samehand.methods.style import noise as style
+from samehand.base.buffers import end_to_end
+from samehand.methods.style.markup import markup_fingerprints
+from samehand.methods.style.noise import fingerprint_buffers
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 _CONTENT = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
@@ -24,13 +25,13 @@ _SPACES = re.compile(rb"[ \t\r\n\f\v]+")
 
 
 def best_time(action: Callable[[], object], repeats: int) -> float:
-    """Seconds of the median run; the first one, which compiles and warms caches, is left out."""
+    """CPU seconds of the median run; the first one, which compiles and warms caches, is left out."""
     action()
     times = []
     for _ in range(repeats):
-        began = time.perf_counter()
+        began = time.process_time()
         action()
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     return statistics.median(times)
 
 
@@ -38,25 +39,33 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
     parser.add_argument("--repeats", type=int, default=5)
     chosen = parser.parse_args()
-    pages = [page.content for page in debian_pages(chosen.data)]
-    megabytes = sum(map(len, pages)) / 1e6
-    print(f"{len(pages)} real pages, {megabytes:.1f} MB of HTML, one thread\n")
-    _fingerprints(pages, megabytes, chosen.repeats)
+    for corpus in chosen.corpora:
+        pages = list(pages_of(corpus, chosen.data).values())
+        print(f"{corpus}: {len(pages)} real pages, {sum(map(len, pages)) / 1e6:.1f} MB of HTML, one thread")
+        _fingerprints(pages, chosen.repeats)
 
 
-def _fingerprints(pages: list[bytes], megabytes: float, repeats: int) -> None:
-    data, offsets = style.column_buffers(pa.array(pages, pa.large_binary()))
-    few = pages[::20]
-    share = sum(map(len, few)) / 1e6
-    for name, settings in (("the paper's parts", Settings.preset("paper")), ("our defaults", Settings())):
-        ours = megabytes / best_time(lambda: style.fingerprint_buffers(data, offsets, settings), repeats)  # noqa: B023
-        print(f"raw HTML to a 128-slot fingerprint, noise and parts included; {name}: {ours:.0f} MB/s")
+def _fingerprints(pages: list[bytes], repeats: int) -> None:
+    """Rates of raw HTML to 128-slot fingerprints, noise and shingles included."""
+    data, offsets = end_to_end(pages)
+    few = pages[::40]
+    for name, settings in (("the paper's shingles", Settings.preset("paper")), ("our defaults", Settings())):
+        noise = best_time(partial(fingerprint_buffers, data, offsets, settings), repeats)
+        print(f"  noise, {name}: {data.size / 1e6 / noise:.0f} MB/s")
         for peer, action in (("rensa", _rensa), ("datasketch", _datasketch)):
-            rate = share / best_time(lambda: action([_parts(page, settings) for page in few]), 1)  # noqa: B023
-            print(f"  {peer:12} {rate:7.2f} MB/s: we are {ours / rate:.0f} times as fast")
-    print()
+            spent = best_time(partial(_peer, action, few, settings), 1)
+            rate = sum(map(len, few)) / 1e6 / spent
+            print(f"    {peer:12} {rate:7.2f} MB/s: we are {data.size / 1e6 / noise / rate:.0f} times as fast")
+        if settings.markup_dimensions:
+            both = noise + best_time(partial(markup_fingerprints, data, offsets, settings), repeats)
+            print(f"  noise and canonical markup, {name}: {data.size / 1e6 / both:.0f} MB/s", flush=True)
+
+
+def _peer(action: Callable[[list[list[bytes]]], None], pages: list[bytes], settings: Settings) -> None:
+    action([_parts(page, settings) for page in pages])
 
 
 def _parts(page: bytes, settings: Settings) -> list[bytes]:

@@ -31,9 +31,9 @@ from samehand.sources.archive.window import ByteFile, read_at
 from samehand.sources.http.charset import PLAIN_LABELS
 from samehand.sources.runs import Run
 
-_GOAL: Final = 2 << 20
+_GOAL: Final = 8 << 20
 """Bytes that are unpacked before they are looked at: few enough to stay in the cache."""
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 2 << 20
 """Bytes of the file that are read at once."""
 _MEMBERS: Final = 4096
 """Records that are looked at together at most."""
