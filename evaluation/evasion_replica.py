@@ -202,7 +202,7 @@ def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
     print(f"  {'same template, other article (wrong)':40} {wrong / count:9.3f}   {wrong_shared / count:9.3f}")
     return [
         Floor("same article in another template: recall in groups", right / count, 0.80),
-        Floor("- same template, other article: share in groups", -wrong / count, -0.10),
+        Floor("- same template, other article: share in groups", -wrong / count, -0.03),
     ]
 
 
@@ -231,11 +231,10 @@ def _words(blocks: Sequence[Block]) -> int:
 def blocks_of(page: bytes) -> list[Block]:
     """The blocks of the visible text of a page."""
     found = parse_pages(np.frombuffer(page, np.uint8), np.array([0, len(page)]))
-    blocks, text = Blocks.of_pages(found), found.text.tobytes()
-    bounds = zip(itertools.pairwise([0, *blocks.ends.tolist()]), blocks.is_text.tolist(), strict=True)
+    text, bounds = found.text.tobytes(), itertools.pairwise([0, *found.block_ends.tolist()])
     read = (
-        Block(" ".join(text[start:end].decode("utf-8", "replace").split()), not is_text)
-        for (start, end), is_text in bounds
+        Block(" ".join(text[start:end].decode("utf-8", "replace").split()), 2 * links >= end - start)
+        for (start, end), links in zip(bounds, found.block_links.tolist(), strict=True)
     )
     return [block for block in read if block.text]
 

@@ -14,9 +14,9 @@ Disguise = Callable[[bytes, random.Random], bytes]
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
 _SKIPPED = re.compile(rb"<!--.*?-->|<(script|style|title|textarea|noscript|template|svg)\b.*?</\1\s*>", re.S | re.I)
 _ATTRIBUTE = re.compile(rb"\s+([A-Za-z_:@][-A-Za-z0-9_:.@]*)(?:\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+))?")
-_TEXT = re.compile(rb">([^<>]{3,})<")
+TEXT = re.compile(rb">([^<>]{3,})<")
 _WORD = re.compile(rb"[A-Za-z]{2,}")
-_ADDRESS = (b"href", b"src", b"action")
+ADDRESS = (b"href", b"src", b"action")
 _PUNCTUATION = b"!#$%&()*+,-./:;=?@[]^_{|}~"
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 
@@ -27,7 +27,7 @@ def copies(template: bytes, count: int, draw: random.Random) -> list[bytes]:
 
 
 def _with_own_texts(template: bytes, draw: random.Random) -> bytes:
-    page = outside(template, lambda part: _TEXT.sub(lambda found: b">" + own_text(found[1], draw) + b"<", part))
+    page = outside(template, lambda part: TEXT.sub(lambda found: b">" + own_text(found[1], draw) + b"<", part))
     return each_tag(page, lambda tag: _with_own_addresses(tag, draw))
 
 
@@ -52,7 +52,7 @@ def noise(draw: random.Random, size: int) -> bytes:
 
 
 def _with_own_addresses(tag: bytes, draw: random.Random) -> bytes:
-    return each_value(tag, lambda name, value: _WORD.sub(lambda _: word(draw), value) if name in _ADDRESS else value)
+    return each_value(tag, lambda name, value: _WORD.sub(lambda _: word(draw), value) if name in ADDRESS else value)
 
 
 # Where to change a page.
@@ -166,7 +166,7 @@ def references_in_values(page: bytes, draw: random.Random) -> bytes:
     """Characters of values as references, and every attribute twice."""
 
     def change(name: bytes, value: bytes) -> bytes:
-        if name not in _ADDRESS:
+        if name not in ADDRESS:
             return value
         return re.sub(rb"[./:-]", lambda f: b"&#%d;" % f[0][0] if draw.random() < 0.5 else f[0], value)
 
@@ -274,7 +274,7 @@ def own_queries(page: bytes, draw: random.Random) -> bytes:
     """A query or a fragment of random punctuation at every address."""
 
     def change(name: bytes, value: bytes) -> bytes:
-        if name not in _ADDRESS:
+        if name not in ADDRESS:
             return value
         return value + draw.choice([b"?", b"#"]) + word(draw) + noise(draw, 4).translate(None, b"\"'<>&")
 
@@ -334,7 +334,7 @@ def path_style(page: bytes, draw: random.Random) -> bytes:
     signs = draw.sample([b"-", b"_", b".", b"~", b"+", b",", b"--", b"_-"], 4)
 
     def change(name: bytes, value: bytes) -> bytes:
-        if name not in _ADDRESS:
+        if name not in ADDRESS:
             return value
         return re.sub(rb"[-_.](?=[^/]*$)", lambda _: draw.choice(signs), value) + draw.choice(
             [b"", b".x", b"-y", b"_z.w"]

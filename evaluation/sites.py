@@ -1,8 +1,9 @@
 """Kinds of sites on real home pages and on a generated world: python -m evaluation.sites --data FOLDER.
 
-Prints each figure of the method with its 95 % interval, recall over hands that are left out, the reliability of the
-probabilities by hand, every miss with what the rules saw, the cost a page, and the paper's tables on the generated
-world (sites_generated). Exits with 1 when a floor is missed.
+Prints each figure of the method with its 95 % interval, recall over hands that are left out and over hands that the
+labelled pages do not have (sites_hands), farms that are planted among real pages, the reliability of the probabilities
+by hand, every miss with what the rules saw, the cost a page, and the paper's tables on the generated world
+(sites_generated). Exits with 1 when a floor is missed.
 
 The rules were written with the labelled pages in view: these are figures of training. A hand is left out by taking
 away every phrase that no page of another hand shows: what remains is what the rules would know of a hand they have
@@ -10,7 +11,6 @@ never seen. Generic wording that only one hand happens to use goes, too, so this
 """
 
 import argparse
-import itertools
 import sys
 import time
 from collections import Counter
@@ -19,14 +19,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from evaluation.sites_farms import print_farms
 from evaluation.sites_generated import HELD_OUT, SEEDS, report_world
+from evaluation.sites_hands import made_hands, packaged_hands
 from evaluation.sites_owners import print_owners, styles_of
-from evaluation.sites_truth import Home, Read, home_pages, more_defaults, other_pages, read
+from evaluation.sites_reliability import BOTH_RIGHT, is_right, print_reliability, votes
+from evaluation.sites_truth import Home, Read, home_pages, other_pages, read
+from evaluation.sites_unseen import print_unseen
 from evaluation.style import Floor
 from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.kinds import RULES, page_rules
 from samehand.methods.sites.phrases import SOURCE, compile_phrases, fold, shipped_phrases
-from samehand.methods.sites.probability import FIGURES
 from samehand.methods.sites.providers import judge, share_bounds
 from samehand.methods.sites.signs import page_signs
 from samehand.methods.sites.tags import tag_sequences
@@ -44,7 +47,6 @@ from samehand.methods.sites.verdicts import (
     PARKED_ADS,
     REAL,
     REDIRECT,
-    REGISTRAR,
     SHELL,
     UNSURE,
     Verdicts,
@@ -57,18 +59,15 @@ GROUPS = {
     "nothing": (EMPTY, SHELL),
     "honest": (REAL, UNSURE, FARM, *OWNED),
 }
-BOTH_RIGHT = "namecheap-parked"
-"""Pages of a registrar that carry ads: registrar-default and parked-ads are both right."""
 VENDOR_CLASSES = (f"{SOURCE}feed", f"{SOURCE}parking-host", f"{SOURCE}default", f"{SOURCE}suspended")
 """Classes of signs that name kits and vendors."""
-BINS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.01)
 
 
 def main() -> None:
     """Prints the report; exits with 1 below a floor."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--defaults", type=Path, help="folder of default pages of software: HAND/*.html")
+    parser.add_argument("--packaged", type=Path, help="folder of pages out of packages: KIND/HAND/*.html")
     parser.add_argument("--sites", type=int, default=20_000, help="sites of the generated world")
     parser.add_argument("--seeds", type=int, nargs="*", default=[*SEEDS, HELD_OUT])
     given = parser.parse_args()
@@ -78,9 +77,12 @@ def main() -> None:
     said = verdicts.sites.sort_by("page_id").column("kind").to_pylist()
     floors = _print_kinds(homes, said)
     floors += _print_accused(homes, said, others)
-    floors += _print_left_out(homes, more_defaults(given.defaults) if given.defaults else [])
-    print_owners(homes, verdicts)
-    _print_reliability(homes, taken)
+    floors += _print_left_out(homes)
+    unseen = [*made_hands(), *(packaged_hands(given.packaged) if given.packaged else [])]
+    floors += print_unseen(unseen)
+    floors += print_owners(homes, verdicts)
+    floors += print_farms(given.data)
+    floors += print_reliability(votes(homes, verdicts, unseen))
     _print_misses(homes, said, verdicts)
     _print_cost(taken)
     for seed in given.seeds:
@@ -111,14 +113,6 @@ def _judged(homes: Sequence[Home], taken: Read) -> Verdicts:
         style_families=families,
         threads=1,
     )
-
-
-def is_right(home: Home, kind: str) -> bool:
-    """Whether a kind is right; honest kinds are not told apart here."""
-    if home.hand == BOTH_RIGHT and kind in (REGISTRAR, PARKED_ADS):
-        return True
-    honest = GROUPS["honest"]
-    return home.kind == kind or (home.kind in honest and kind in honest)
 
 
 def _figures(truth: Sequence[bool], found: Sequence[bool]) -> tuple[float, float, float, str]:
@@ -173,13 +167,13 @@ def _print_accused(homes: Sequence[Home], said: Sequence[str], others: Sequence[
     return [Floor("real sites not accused", 1 - len(accused) / len(honest), 1 - 1 / 2000)]
 
 
-def _print_left_out(homes: Sequence[Home], more: Sequence[Home]) -> list[Floor]:
+def _print_left_out(homes: Sequence[Home]) -> list[Floor]:
     """Recall over hands: the phrases that only a hand shows are taken away before its pages are read."""
     floors = []
     vendors = {pair for pair in shipped_phrases() if pair[0] in VENDOR_CLASSES}
-    for name, pool, least in (("parked", homes, 0.75), ("default", [*homes, *more], 0.7)):
+    for name, least in (("parked", 0.75), ("default", 0.7)):
         hands: dict[str, list[Home]] = {}
-        for home in pool:
+        for home in homes:
             if home.kind in GROUPS[name]:
                 hands.setdefault(home.hand, []).append(home)
         shown = {hand: _phrases_on(pages) for hand, pages in hands.items()}
@@ -231,36 +225,6 @@ def _kinds_without(pages: Sequence[Home], gone: set[tuple[str, str]]) -> list[st
     taken = read(pages)
     signs = page_signs(taken.rows, taken.markup, data=taken.data, offsets=taken.offsets, phrases=(texts, sources))
     return [RULES[rule].kind if rule >= 0 else REAL for rule in page_rules(signs).tolist()]
-
-
-def _print_reliability(homes: Sequence[Home], taken: Read) -> None:
-    """Figures of the rules by hand, and how often a probability is right that was made without the hand itself."""
-    signs = page_signs(taken.rows, taken.markup, data=taken.data, offsets=taken.offsets)
-    voices: dict[str, dict[tuple[str, str], list[bool]]] = {}
-    for home, rule in zip(homes, page_rules(signs).tolist(), strict=True):
-        name, kind = (RULES[rule].name, RULES[rule].kind) if rule >= 0 else (REAL, REAL)
-        voices.setdefault(name, {}).setdefault((home.hand, home.kind), []).append(is_right(home, kind))
-    print("\nvoices of the rules, each hand one: right, all (samehand/methods/sites/probability.py)")
-    votes = {name: [2 * sum(given) >= len(given) for given in hands.values()] for name, hands in voices.items()}
-    for name, given in votes.items():
-        note = "" if FIGURES.get(name) == (sum(given), len(given)) else "  # not as stored"
-        print(f'    "{name}": ({sum(given)}, {len(given)}),{note}')
-    pairs = [((sum(given) - one + 1) / (len(given) + 1), one, name) for name, given in votes.items() for one in given]
-    accusing = {rule.name for rule in RULES if rule.kind in ACCUSING}
-    _print_bins("all kinds", [(p, one) for p, one, _ in pairs])
-    _print_bins("accusing kinds", [(p, one) for p, one, name in pairs if name in accusing])
-
-
-def _print_bins(title: str, pairs: Sequence[tuple[float, bool]]) -> None:
-    print(f"reliability by hand, each left out of its own probability: {title}")
-    for low, high in itertools.pairwise(BINS):
-        inside = [(p, one) for p, one in pairs if low <= p < high]
-        if inside:
-            right = sum(one for _, one in inside)
-            bounds = share_bounds(right, len(inside))
-            mean = sum(p for p, _ in inside) / len(inside)
-            shown = f"right {right / len(inside):.3f} [{bounds[0]:.3f}, {bounds[1]:.3f}]"
-            print(f"  {low:.2f} to {min(high, 1):.2f}: {len(inside):5} voices, mean p {mean:.3f}, {shown}")
 
 
 def _print_misses(homes: Sequence[Home], said: Sequence[str], verdicts: Verdicts) -> None:

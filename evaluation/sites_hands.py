@@ -5,7 +5,8 @@ A made hand is a page with gaps: `{{domain}}`, `{{name}}` (its first label; both
 stands about N times. Each hand is filled for three domains. A page in an old charset is written in it: once declared,
 once undeclared, once as UTF-8.
 
-Half of the hands, by a hash of their name, were read while rules were written; the other half is for the report alone.
+Half of the first hands, by a hash of their name, were read while rules were written; the other half, and all hands that
+were made when the rules stood, are for the report alone. One of us made hands and rules: strangers' hands are harder.
 """
 
 import hashlib
@@ -18,6 +19,8 @@ from evaluation.sites_truth import Home
 
 MADE = Path(__file__).parent / "hands"
 DOMAINS = 3
+LATE = "-late"
+"""How names of hands end that were made after the rules, and are for the report alone."""
 _WORDS = (
     "cheap",
     "auto",
@@ -60,8 +63,8 @@ _CHARSET = re.compile(r'<meta charset="([\w-]+)">')
 
 
 def is_reported(hand: str) -> bool:
-    """Whether a hand is for the report alone."""
-    return hashlib.blake2b(hand.encode(), digest_size=1).digest()[0] % 2 == 1
+    """Whether a hand is for the report alone: half of those that were there before the rules, and all later ones."""
+    return hand.endswith(LATE) or hashlib.blake2b(hand.encode(), digest_size=1).digest()[0] % 2 == 1
 
 
 def made_hands(folder: Path = MADE) -> list[Home]:

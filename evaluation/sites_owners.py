@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import samehand
 from evaluation.sites_truth import Home
+from evaluation.style import Floor
 from samehand.methods.sites.providers import share_bounds
 from samehand.methods.sites.verdicts import COPIES, FARM, NETWORK, Verdicts
 from samehand.sources.http.charset import as_utf8, to_ascii_compatible
@@ -34,7 +35,7 @@ def styles_of(homes: Sequence[Home]) -> tuple[NDArray[np.int64], NDArray[np.int6
     return np.array(clusters, np.int64), np.array(families, np.int64)
 
 
-def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> None:
+def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> list[Floor]:
     """Precision and recall of one owner by sites, and by pairs of sites of one hand."""
     rows = verdicts.sites.sort_by("page_id").select(["kind", "owner_group", "reason"]).to_pylist()
     said = [row["kind"] in OWNED for row in rows]
@@ -44,6 +45,11 @@ def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> None:
     print("\none owner (copies, network), by sites of which another of the same owner is there")
     print(f"  said {sum(said)}, right {right}, in truth {sum(truth)}")
     print(f"  P {_share(right, sum(said))}, R {_share(right, sum(truth))}")
+    hands: dict[str, list[bool]] = {}
+    for number in mates:
+        hands.setdefault(homes[number].hand, []).append(said[number])
+    found_hands = sum(2 * sum(calls) >= len(calls) for calls in hands.values())
+    print(f"  owners found {_share(found_hands, len(hands))} of {len(hands)}; no figure of the rule was fitted to them")
     groups: dict[int, list[int]] = {}
     for number, row in enumerate(rows):
         if row["owner_group"] is not None:
@@ -57,7 +63,11 @@ def print_owners(homes: Sequence[Home], verdicts: Verdicts) -> None:
     farms = [home.domain for home in homes if home.kind == FARM]
     found = [home.domain for home, row in zip(homes, rows, strict=True) if home.kind == FARM and row["kind"] == FARM]
     others = sum(row["kind"] == FARM for row in rows) - len(found)
-    print(f"farm: {len(found)} of {len(farms)} found; said of others: {others}")
+    print(f"farm: {len(found)} of {len(farms)} found (each is a page without others of its hand); of others: {others}")
+    return [
+        Floor("one owner: precision", right / max(1, sum(said)), 0.9),
+        Floor("one owner: recall", right / max(1, sum(truth)), 0.4),
+    ]
 
 
 def _mates(homes: Sequence[Home]) -> set[int]:

@@ -75,14 +75,6 @@ def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
                 yield member.name, handle.read()
 
 
-def more_defaults(folder: Path) -> list[Home]:
-    """Default pages of software as its packages ship them: FOLDER/hand/*.html, as `dpkg-deb -x` unpacks them."""
-    found = []
-    for path in sorted(folder.glob("*/*.htm*")):
-        found.append(Home(f"{path.parent.name}-server.example", path.read_bytes(), "hosting-default", path.parent.name))
-    return found
-
-
 def read(pages: Sequence[Home]) -> Read:
     """Pages as a scan of a folder reads them: no status, charset from the page."""
     contents = [as_utf8(*to_ascii_compatible(page.content, None)) for page in pages]

@@ -72,7 +72,16 @@ def classified(pages: list[dict]) -> list[dict]:
     )
     ids_of = sorted({1000 + page["cluster"] for page in pages}, reverse=True)
     clusters = pa.table({"style_cluster_id": pa.array(ids_of, pa.int64())})
-    return classify(clusters, read_members(members, urls, replicas, signatures, clusters)).to_pylist()
+    halves = len(pages) // 2, len(pages) - len(pages) // 2
+    parts = [
+        [
+            batch
+            for first, rows in zip((0, halves[0]), halves, strict=True)
+            for batch in table.slice(first, rows).to_batches()
+        ]
+        for table in (urls, signatures)
+    ]
+    return classify(clusters, read_members(members, parts[0], replicas, parts[1], clusters)).to_pylist()
 
 
 def text_of(page: dict) -> object:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import reference
-from samehand.grouping.cuts import SUPPORT_SAMPLE, split_chains, supported, without_bridges
+from samehand.grouping.cuts import (
+    BRIDGE_SHARE,
+    LINK_SHARE,
+    SUPPORT_SAMPLE,
+    join_twins,
+    split_chains,
+    supported,
+    without_bridges,
+)
 from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, check_buckets, find_forest, join_equal
 from samehand.grouping.medoids import find_medoids
@@ -172,6 +180,37 @@ def test_low_links_stand_when_their_groups_are_alike(rows: list[list[int]], firm
     assert kept.pairs.tolist() == expected
 
 
+@given(sketch_rows())
+def test_bridges_are_links_that_few_pages_speak_for(rows: list[list[int]]) -> None:
+    given_sketches = sketches(rows)
+    forest, _ = forest_of(rows, all_probes(), edge_threshold=0.05)
+    labels = cut(forest, len(rows), 0.6)
+    groups = {label: np.flatnonzero(labels == label).tolist() for label in set(labels.tolist())}
+    if max(map(len, groups.values()), default=0) > SUPPORT_SAMPLE:
+        return  # a sample decides
+
+    def are_alike(one: int, other: int, least: np.float32) -> bool:
+        pairs = np.array([*itertools.product(groups[one], groups[other])], np.int32)
+        reached = given_sketches.similarities(pairs[:, 0].copy(), pairs[:, 1].copy()) >= least
+        return bool(2 * reached.sum() >= len(pairs))
+
+    links = [(*labels[pair].tolist(), value) for pair, value in zip(forest.pairs, forest.similarities, strict=True)]
+    links = [link for link in links if link[0] != link[1] and are_alike(*link[:2], LINK_SHARE * link[2])]
+    best = {label: next((link for link in links if label in link[:2]), None) for label in groups}
+    kept = []
+    for link in links:
+        ends = [(link[0], link[1]), (link[1], link[0])]
+        goals = [sum(best[near][:2]) - near for near, _ in ends]
+        asked = [(far, goal) for (near, far), goal in zip(ends, goals, strict=True) if best[near] is not link]
+        if all(len(groups[far]) == 1 or are_alike(far, goal, BRIDGE_SHARE * link[2]) for far, goal in asked):
+            kept.append(sorted(link[:2]))
+    found = without_bridges(given_sketches, forest, labels)
+    ends = labels[found.pairs]
+    assert [sorted(pair) for pair in ends[ends[:, 0] != ends[:, 1]].tolist()] == kept
+    inside = labels[forest.pairs[:, 0]] == labels[forest.pairs[:, 1]]
+    assert len(found) == len(kept) + inside.sum()
+
+
 def test_one_lucky_link_does_not_join_two_families() -> None:
     """Two tight clusters with nothing in common, but for one page of each that share some of their values."""
     left = [[100 + d if d != i else 1 for d in range(DIMENSIONS)] for i in range(8)]
@@ -181,7 +220,7 @@ def test_one_lucky_link_does_not_join_two_families() -> None:
     forest, _ = forest_of(left + right, all_probes(), edge_threshold=0.1)
     labels = cut(forest, 16, 0.6)
     assert len(set(cut(forest, 16, 0.1).tolist())) == 1
-    firm = supported(both, forest, labels, weak_below=0.25, min_support=0.12)
+    firm = supported(both, forest, labels, weak_below=0.25, min_support=0.08)
     assert len(set(cut(firm, 16, 0.1).tolist())) == 2
 
 
@@ -337,7 +376,16 @@ def test_a_bridge_does_not_join_two_groups() -> None:
     things, labels = sketches(rows), np.array([0, 0, 0, 3, 3, 3, 6, 6], np.int32)
     links = Edges.of(np.array([0, 3], np.int32), np.array([6, 6], np.int32), np.array([0.5, 0.4], np.float32))
     forest = spanning_forest([links], len(rows))
-    assert without_bridges(things, forest, labels, least=0.02).pairs.tolist() == [[0, 6]]
+    assert without_bridges(things, forest, labels).pairs.tolist() == [[0, 6]]
     alike = np.array([0, 0, 2, 3, 3, 3, 6, 6], np.int32)  # two groups of one template around the bridge
     links = Edges.of(np.array([0, 2], np.int32), np.array([6, 6], np.int32), np.array([0.5, 0.4], np.float32))
-    assert len(without_bridges(things, spanning_forest([links], len(rows)), alike, least=0.02)) == 2
+    assert len(without_bridges(things, spanning_forest([links], len(rows)), alike)) == 2
+
+
+def test_twins_join_a_group_and_make_no_chain() -> None:
+    pairs = np.array([[2, 3], [0, 2], [2, 4], [4, 5], [6, 7]], np.int32)
+    links = Edges.of(pairs[:, 0], pairs[:, 1], np.array([0.95, 0.9, 0.85, 0.84, 0.5], np.float32))
+    before = np.array([0, 1, 2, 2, 4, 5, 6, 7], np.int32)
+    assert join_twins(links, before, least=0.8).tolist() == [0, 1, 0, 0, 0, 5, 6, 7]
+    assert join_twins(links, before, least=0.92).tolist() == before.tolist()
+    assert before.tolist() == [0, 1, 2, 2, 4, 5, 6, 7]

@@ -82,7 +82,7 @@ def test_every_kernel_knows_all_its_sources() -> None:
         module = importlib.import_module(found.name)
         known = kernels.sources_of(Path(str(module.__file__)))
         for name in names_of(module):
-            if isinstance(name, str) and name.startswith("samehand.kernels."):
+            if isinstance(name, str) and name.startswith("samehand."):
                 assert Path(str(sys.modules[name].__file__)) in known, (found.name, name)
 
 

@@ -1,5 +1,6 @@
 """Sketches of neighbouring words equal their readable references."""
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -79,15 +80,13 @@ def test_menus_do_not_count_unless_there_is_nothing_else() -> None:
 
 
 def test_a_block_that_is_half_links_is_a_menu() -> None:
-    page = b"<p>some <a href=a>li</a> text</p><p><a href=b>one link</a> two</p><p>end</p>"
+    long, links = b"some <a href=a>li</a> text" + b" and words" * 9, b"<a href=b>" + b"link " * 20 + b"</a>two"
+    page = b"<p>%s</p><p>%s</p><p>%s</p><p>end</p>" % (long, links, long * 4)
     found = parse_pages(np.frombuffer(page * 2, np.uint8), np.array([0, len(page), 2 * len(page)]))
     blocks = Blocks.of_pages(found)
-    texts = [bytes(found.text[: found.text_offsets[1]])[:end] for end in blocks.ends[: blocks.offsets[1]]]
-    own = [text[len(before) :].strip() for before, text in itertools.pairwise([b"", *texts])]
-    told = dict(zip(own, blocks.is_text.tolist(), strict=False))
-    assert told[b"some li text"]
-    assert not told[b"one link two"]
-    assert told[b"end"]
+    assert blocks.is_text[:4].tolist() == [False, False, True, False]  # the first block is outside of the main text
+    kinds = Blocks.of_pages(dataclasses.replace(found, block_links=np.zeros_like(found.block_links)))
+    assert kinds.is_text[:4].tolist() == [True, True, True, False]
     assert blocks.is_text[: blocks.offsets[1]].tolist() == blocks.is_text[blocks.offsets[1] :].tolist()
 
 

@@ -100,7 +100,9 @@ def test_sketches_keep_the_smallest_pairs_and_forget_the_name() -> None:
 
 HREFS = st.sampled_from(
     ["/a", "/s?q=1", "/s?q=2", "/s?q=3", "http://own.test/x", "http://www.own.test/s?q=9", "//ad.test/1", "http://ad.test/2",
-     "http://b.test", "http://notown.test/", "http://ad.test/?d=own.test", "#top", ""]
+     "http://b.test", "http://notown.test/", "http://ad.test/?d=own.test", "http://ad.test/buy/own.test",
+     "http://ad.test/?u=http://own.test", "http://ad.test/?d=own.tests", "/s?q=two+words", "/s?q=two%20words",
+     "//ad.test/?q=%D0%B0", "http://shop.own.test/s?q=1", "#top", ""]
 )  # fmt: skip
 
 
@@ -117,12 +119,15 @@ def test_links(hrefs: list[str]) -> None:
     )
     assert counted.counts[0, link_columns.FOREIGN] == hosts.total()
     assert counted.counts[0, link_columns.OWN] == len(hrefs) - hosts.total()
-    assert counted.counts[0, link_columns.TO_NAME] == hrefs.count("http://ad.test/?d=own.test")
+    telling = ("http://ad.test/?d=own.test", "http://ad.test/buy/own.test")
+    assert counted.counts[0, link_columns.TO_NAME] == sum(href in telling for href in hrefs)
+    wordy = ("/s?q=two+words", "/s?q=two%20words", "//ad.test/?q=%D0%B0")
+    assert counted.counts[0, link_columns.WORDS] == sum(href in wordy for href in hrefs)
     assert counted.target_links[0, : len(hosts)].tolist() == sorted(hosts.values(), reverse=True)
     asked: dict[str, set[str]] = {}
     for href in hrefs:
         path, mark, query = re.sub(r"^http://(?:www\.)?own\.test", "", href).partition("?")
-        if mark and not re.match(r"(?:http:)?//", path):
+        if mark and (not re.match(r"(?:http:)?//", path) or path.startswith("http://shop.own.test")):
             asked.setdefault(path, set()).add(query)
     most = max((len(queries) for queries in asked.values()), default=0)
     assert counted.counts[0, link_columns.QUERIES] == (most if most >= link_columns.LEAST_QUERIES else 0)

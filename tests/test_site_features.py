@@ -1,5 +1,7 @@
 """What is kept of a page, and what a cluster of pages shows."""
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samehand.html import parse_pages
-from samehand.methods.sites.evidence import Evidence, cluster_evidence
+from samehand.methods.sites.evidence import Evidence, _alone, _together, cluster_evidence
 from samehand.methods.sites.features import FEATURE_SCHEMA, MAX_TITLE, SKETCH_SIZE, Features, page_features
 from samehand.methods.sites.purpose import named
 from samehand.methods.sites.verdicts import EMPTY, ERROR, REDIRECT
@@ -195,3 +197,19 @@ def test_any_bytes_have_features(contents: list[bytes]) -> None:
     features = Features(pa.Table.from_batches([found]))
     assert features.sketches.shape == (len(contents), SKETCH_SIZE)
     assert np.isfinite(cluster_evidence(features, np.arange(len(contents))).score(0.1, 0.25))
+
+
+def test_a_page_alone_has_the_figures_of_a_cluster_of_one() -> None:
+    pages = (
+        "",
+        "<title>A</title>some words",
+        "<title>Baker</title><a href=/?q=a>x</a><a href=//b.test>y</a> one two three",
+    )
+    features = Features(stored(*((f"site{number}.test", page) for number, page in enumerate(pages))))
+    for row in range(len(pages)):
+        alone, together = _alone(features, row), _together(features, np.array([row]))
+        for field in dataclasses.fields(Evidence):
+            if field.name != "pages":
+                assert getattr(alone, field.name) == getattr(together, field.name)
+        for field in dataclasses.fields(alone.pages):
+            np.testing.assert_array_equal(getattr(alone.pages, field.name), getattr(together.pages, field.name))

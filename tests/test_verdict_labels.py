@@ -6,15 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import samehand
+from runs import Ended
 from samehand.answers.labels import LabelEffects
+from samehand.base.errors import RunError
 from samehand.methods.guard import NEVER, Guard, NameList
 from samehand.methods.verdicts.links import Links
-from samehand.store.labels import DIFFERENT, SAME, SKIP, UNWANTED, WANTED, Label, LabelFile
+from samehand.methods.verdicts.policy import read_policy
+from samehand.methods.verdicts.rows import actions_of, with_label
+from samehand.store.labels import CLUSTER, DIFFERENT, SAME, SKIP, UNWANTED, WANTED, Label, LabelFile
+from samehand.store.tables import VERDICT_PAGES, VERDICT_SITES
 
 NOW = "2026-11-17T20:00:00Z"
 Labelled = Callable[..., samehand.Run]
@@ -182,6 +188,39 @@ def test_the_guard_beats_evidence_and_labels(
     assert all(row["action"] != "block" for row in clusters)
 
 
+def test_weights_change_by_refit_alone(
+    demo_run: samehand.Run, labelled: Labelled, samehand_command: Callable[..., Ended]
+) -> None:
+    parked = [row["site"] for row in demo_run.verdicts("sites") if row["kind"] == "parked-ads"]
+    prior = demo_run.verdict(1).prior
+    run = labelled(*(Label("site", name, WANTED, NOW) for name in parked[:3]))
+    assert run.verdict(1).prior == prior
+    before = {row["site"]: row["action"] for row in run.verdicts("sites")}
+    found = run.refit()
+    assert found.about.startswith("Fitted to 0 unwanted sites and 3 wanted sites of ")
+    old, new = found.weights["PARKED"]
+    assert old - 1 < new < old  # a few hands move a weight a little
+    after = {row["site"]: row["action"] for row in run.verdicts("sites")}
+    assert set(found.flipped_sites) == {name for name in before if before[name] != after[name]}
+    assert run.verdict(1).prior == pytest.approx(found.weights["prior"][1])
+    again = run.refit()
+    assert (again.weights, again.flipped_sites) == ({}, ())
+    (run.path / "weights.toml").unlink()
+    ended = samehand_command("verdicts", run.path, "--refit", "--top", "1")
+    assert ended.code == 0
+    assert "PARKED " in ended.err
+    assert "sites that flip: " in ended.err
+    for text in ("prior = 1", "x", "prior = 1.0\n[weights]\nNOPE = 1.0", "prior = 1.0\n[weights]\nPARKED = 1e9"):
+        (run.path / "weights.toml").write_text(text)
+        ended = samehand_command("explain", run.path, "1")
+        assert (ended.code, "Remove it" in ended.err, ended.out) == (2, True, ""), ended
+
+
+def test_a_refit_needs_labels(labelled: Labelled) -> None:
+    with pytest.raises(RunError, match="no labels of sites"):
+        labelled().refit()
+
+
 def brute_force(pages: int, links: list[tuple[int, int, float]], seeds: list[int]) -> set[int]:
     reached = set(seeds)
     while more := {b for a, b, _ in links + [(b, a, w) for a, b, w in links] if a in reached and b not in reached}:
@@ -215,3 +254,23 @@ def test_links_reach_what_brute_force_reaches(
     if apart[0] != apart[1]:
         made.part(*apart)
         assert apart[1] not in made.reached(np.array([apart[0]])).row
+
+
+def test_flips_of_clusters_equal_those_of_whole_tables(demo_run: samehand.Run) -> None:
+    """What a person named is counted without evidence: the actions must be those that the tables would get."""
+    folder = demo_run.folder
+    effects = LabelEffects(folder)
+    policy = read_policy(folder.settings().policy)
+    for cluster_id in demo_run.clusters()["style_cluster_id"]:
+        for answer in (WANTED, UNWANTED):
+            label = Label(CLUSTER, str(cluster_id), answer, NOW)
+            told, given = effects.touched(label), effects._ground.applied([label])
+            for table, unit, flips in (
+                (VERDICT_PAGES, "pages", told.page_flips),
+                (VERDICT_SITES, "sites", told.site_flips),
+            ):
+                said = given.pages if unit == "pages" else given.sites
+                rows = folder.read(table).take(pa.array(said.unit))
+                after = actions_of(with_label(rows, said), unit, policy).to_pylist()
+                pairs = zip(rows.column("action").to_pylist(), after, strict=True)
+                assert flips == dict(Counter(pair for pair in pairs if pair[0] != pair[1]))

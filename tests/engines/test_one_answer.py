@@ -103,6 +103,8 @@ def test_all_methods(engine: Engine, demo: DemoFiles, expected: Path, tmp_path: 
     page = run.members(1).table.column("page_id")[0].as_py()
     assert run.like(page).pages.table.equals(other.like(page).pages.table)
     assert run.clusters(cut=0.4).table.equals(other.clusters(cut=0.4).table)
+    for survivor in ("first", "longest", "oldest", "centre"):
+        assert run.keep_drop(survivor).table.equals(other.keep_drop(survivor).table)
 
 
 def test_text_groups(engine: Engine, tmp_path: Path) -> None:

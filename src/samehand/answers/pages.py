@@ -14,8 +14,7 @@ from samehand.answers.arguments import told
 from samehand.base.errors import InputError, RunError, UsageError
 from samehand.base.page import PLAIN_TEXT, Page
 from samehand.base.settings import Settings
-from samehand.sources import Source, Unit, changed_sources, find_sources, read_page, read_sources
-from samehand.sources.http.charset import to_ascii_compatible
+from samehand.sources import Source, Unit, read_page, read_sources
 from samehand.store.done import part_name
 from samehand.store.folder import DAMAGED, RunFolder
 from samehand.store.page_ids import UNIT_BITS
@@ -34,6 +33,8 @@ def page_of(html: object, url: object, settings: Settings) -> Page:
         raise UsageError(f"A page is {told(html)}: give HTML as bytes or text.")
     if url is not None and not isinstance(url, str):
         raise UsageError(f"url is {told(url)}: give the page's URL as text.")
+    from samehand.sources.http.charset import to_ascii_compatible
+
     body = html.encode("utf-8", "replace") if isinstance(html, str) else html
     content, charset = to_ascii_compatible(body, None)
     return Page(
@@ -49,6 +50,8 @@ def pages_in(path: str, settings: Settings) -> Iterator[tuple[str, Page]] | None
     """Names and pages in a file or folder of many; None if `path` is no such thing."""
     if not os.path.exists(path):
         return None
+    from samehand.sources import find_sources
+
     sources, unreadable = find_sources([path], profile=settings.profile)
     if unreadable or sources[0].kind == "html":
         return None
@@ -166,6 +169,8 @@ class RunPages(PageList):
 
     def _source_of(self, number: int) -> Source:
         """The input of a unit of work, which must be what it was."""
+        from samehand.sources import changed_sources
+
         record = self.folder.done.get(part_name(PAGES.name, number)) or {}
         source = Unit.from_dict(record["unit"]).source
         if source not in self._unchanged and changed_sources([source]):

@@ -9,6 +9,7 @@ from samehand.base.errors import UsageError
 from samehand.store.labels import LabelFile, digest_of
 
 if TYPE_CHECKING:
+    from samehand.answers.refitting import Refitted
     from samehand.answers.verdicts import Verdict
 
 
@@ -19,8 +20,10 @@ class RunVerdicts(OpenedRun):
         """Verdicts follow labels: they are computed anew if people said something else since."""
         self._require("verdicts")
         said = digest_of(LabelFile.of(self.folder).labels())
-        if self.manifest["stages"]["verdicts"].get("label_digest") == said:
-            return
+        if self.manifest["stages"]["verdicts"].get("label_digest") != said:
+            self._judge_again()
+
+    def _judge_again(self) -> None:
         from samehand.engine.local import LocalEngine
         from samehand.engine.pipeline import judge_again
 
@@ -46,6 +49,23 @@ class RunVerdicts(OpenedRun):
 
         self._judge()
         return verdict_rows(self.folder, unit, policy, kind)
+
+    def refit(self) -> "Refitted":
+        """Fits the weights of the run to what people said about its sites, and judges anew.
+
+        Labels change no weights by themselves. Each hand is one voice, and a weight moves little: it is pulled towards
+        the shipped one. The file weights.toml of the run has the weights; without it the shipped ones count.
+
+        Returns:
+            The old and the new weights, and how many pages and sites change from which action to which.
+
+        Raises:
+            RunError: No site of the run has a label.
+        """
+        from samehand.answers.refitting import refitted
+
+        self._judge()
+        return refitted(self)
 
     def verdict(self, name: str | int) -> "Verdict":
         """The verdict on one unit, with the sum of evidence behind it.

@@ -12,7 +12,7 @@ from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.setting import nearest
 from samehand.methods.verdicts.labels import DECIDING, HOW
-from samehand.methods.verdicts.model import Weights, read_weights
+from samehand.methods.verdicts.model import Weights, run_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.methods.verdicts.rows import actions_of
 from samehand.store.folder import RunFolder
@@ -142,7 +142,8 @@ def verdict_where(folder: RunFolder, unit: str, column: str, value: str | int) -
     if not len(found):
         return None
     row = found.to_pylist()[0]
-    return _verdict(folder, row, f"cluster {value}" if unit == "clusters" else row[_NAMED_BY[unit]], read_weights())
+    name = f"cluster {value}" if unit == "clusters" else row[_NAMED_BY[unit]]
+    return _verdict(folder, row, name, run_weights(folder))
 
 
 def _label_way(folder: RunFolder, row: dict[str, Any]) -> tuple[str, ...]:

@@ -140,16 +140,16 @@ class Settings:
     )
 
     family_threshold: float = setting(
-        0.14, "grouping", "Similarity that makes a family: pages of the same software.", low=0.01, high=1.0, common=True
+        0.16, "grouping", "Similarity that makes a family: pages of the same software.", low=0.01, high=1.0, common=True
     )
     cluster_threshold: float = setting(
         0.6, "grouping", "Similarity that makes a cluster: pages of the same hand.", low=0.01, high=1.0, common=True
     )
     weak_link_below: float = setting(
-        0.25, "grouping", "A family link below this similarity needs the support of other pairs.", low=0.0, high=1.0
+        0.24, "grouping", "A family link below this similarity needs the support of other pairs.", low=0.0, high=1.0
     )
     weak_link_support: float = setting(
-        0.12,
+        0.08,
         "grouping",
         "Mean similarity between the clusters at both ends that supports a weak link.",
         low=0.0,

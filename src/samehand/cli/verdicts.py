@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 import samehand
-from samehand.cli.common import print_record, print_rows, say_status
+from samehand.cli.common import print_record, print_rows, say, say_status
 from samehand.cli.options import RECORDS, Names, format_option, option, run_argument, table_options
 
 UNITS = ("sites", "pages", "clusters", "providers")
@@ -37,13 +37,20 @@ _SHOWN = {
 @option("--providers", "unit", flag_value="providers", help="Verdicts on providers of name servers.")
 @option("--kind", metavar="KIND", help="Only verdicts of this kind, such as parked-ads.")
 @option("--action", type=Names(("keep", "review", "drop", "block")), help="Only verdicts with this action.")
+@option("--refit", is_flag=True, help="Fit the weights to the labels by hand first, and print what changes.")
 @table_options
-def verdicts(run: str, policy: str | None, unit: str, kind: str | None, action: str | None, **options: Any) -> None:
+def verdicts(
+    run: str, policy: str | None, unit: str, kind: str | None, action: str | None, refit: bool, **options: Any
+) -> None:
     """What to do with the sites, pages, clusters or providers of RUN: keep, review, drop or block.
 
-    The likeliest unwanted come first. `samehand explain` prints the evidence behind one of them.
+    The likeliest unwanted come first. `samehand explain` prints the evidence behind one of them. Verdicts follow
+    labels by hand (`samehand label`); weights change by --refit alone.
     """
     opened = samehand.open_run(run)
+    if refit:
+        for line in opened.refit().lines():
+            say(line)
     rows = opened.verdicts(unit, policy=policy, kind=kind)
     if action is not None:
         rows = rows.filter(action=action)

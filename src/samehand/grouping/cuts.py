@@ -13,7 +13,7 @@ from samehand.grouping.medoids import by_group, find_medoids
 from samehand.kernels import graph
 
 SUPPORT_SAMPLE = 8
-BRIDGE_SHARE = 0.2
+LINK_SHARE, BRIDGE_SHARE = np.float32(0.2), np.float32(0.1)
 _BLOCK = 1 << 18
 
 
@@ -36,38 +36,30 @@ def supported(
     return forest[kept]
 
 
-def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32], *, least: float) -> Edges:
-    """The forest without links that only a bridge speaks for.
+def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32]) -> Edges:
+    """The forest without the links between groups (`labels`) that only a few pages speak for.
 
     A page that holds two templates is similar to the pages of both, and would join two groups that have nothing in
-    common. If it is in one of the groups (`labels`), the link stands for nobody else: it is kept only if half of the
-    pairs between samples of both groups reach BRIDGE_SHARE of it. If it is in neither, its group links to both: of the
-    links of a group, one is cut if the group at its other end is not similar (`least`), on average, to the group that
-    the best link leads to.
+    common. If such a page is in one of the groups, the link stands for nobody else: it is kept only if half of the
+    pairs between samples of both groups reach LINK_SHARE of it. If it is in neither, its group links to both: of the
+    links of a group, one is cut unless half of the pairs between the group at its other end and the group that the best
+    link leads to reach BRIDGE_SHARE of it.
     """
     between = np.flatnonzero(labels[forest.pairs[:, 0]] != labels[forest.pairs[:, 1]])
+    samples = _Samples.of(things, labels, labels[forest.pairs[between]])
+    kept = np.ones(len(forest), np.bool_)
+    kept[between] = samples.most_reach(things, labels[forest.pairs[between]], LINK_SHARE * forest.similarities[between])
+    between = between[kept[between]]
     ends = labels[forest.pairs[between]]
-    samples = _Samples.of(things, labels, ends)
-    stands = np.empty(between.size, np.bool_)
-    for start in range(0, between.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        wanted = np.float32(BRIDGE_SHARE) * forest.similarities[between[part]]
-        stands[part] = samples.most_reach(things, ends[part], wanted)
-    between, ends = between[stands], ends[stands]
     best = np.zeros(labels.size, np.int64)
     order = np.arange(between.size)[::-1]  # links stand best first, so the last one written is the best
     best[ends[order].ravel()] = np.repeat(order, 2)
-    kept = labels[forest.pairs[:, 0]] == labels[forest.pairs[:, 1]]
-    kept[between] = True
     for near, far in ((0, 1), (1, 0)):
         leads_to = ends[best[ends[:, near]]]
         goal = np.where(leads_to[:, 0] == ends[:, near], leads_to[:, 1], leads_to[:, 0])
         other = np.flatnonzero((best[ends[:, near]] != np.arange(between.size)) & (samples.sizes(ends[:, far]) > 1))
-        for start in range(0, other.size, _BLOCK):
-            block = other[start : start + _BLOCK]
-            asked = np.stack([ends[block, far], goal[block]], axis=1)
-            alike = samples.mean_similarity(things, asked, np.full_like(asked, -1)) >= least
-            kept[between[block[~alike]]] = False
+        asked, least = np.stack([ends[other, far], goal[other]], axis=1), forest.similarities[between[other]]
+        kept[between[other]] &= samples.most_reach(things, asked, BRIDGE_SHARE * least)
     return forest[kept]
 
 
@@ -103,11 +95,16 @@ class _Samples:
 
     def most_reach(self, things: Comparable, ends: NDArray[np.int32], least: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Whether at least half of the pairs between samples of two groups each reach a similarity."""
-        reach, counts = np.zeros(len(ends)), np.zeros(len(ends))
-        for there, pairs in self._pairs(ends):
-            reach[there] += things.similarities(pairs[:, 0].copy(), pairs[:, 1].copy()) >= least[there]
-            counts[there] += 1
-        return np.asarray(2 * reach >= counts)
+        found = np.empty(len(ends), np.bool_)
+        for start in range(0, len(ends), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            reach, counts = np.zeros(len(ends[block])), np.zeros(len(ends[block]))
+            for there, pairs in self._pairs(ends[block]):
+                similarities = things.similarities(pairs[:, 0].copy(), pairs[:, 1].copy())
+                reach[there] += similarities >= least[block][there]
+                counts[there] += 1
+            found[block] = 2 * reach >= counts
+        return found
 
     def _pairs(self, ends: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
         """The pairs between samples of two groups each, one of each at a time, and which of `ends` have one."""
@@ -143,6 +140,24 @@ def split_chains(
         links = links[is_away[left] & is_away[right] & (labels[left] == labels[right])]
         labels[away] = graph.components(links.packed, labels.size)[away]
         active = away[in_groups(labels[away])]
+    return labels
+
+
+def join_twins(forest: Edges, labels: NDArray[np.int32], *, least: float) -> NDArray[np.int32]:
+    """Lets rows that a split left alone join the group of a row that is nearly the same (`least`), the best first.
+
+    A group may hold versions of which the outer ones are far from the medoid. Nobody joins a row that joined itself, so
+    no chain grows.
+    """
+    labels = labels.copy()
+    is_alone = (np.bincount(labels, minlength=labels.size) == 1)[labels]
+    links = forest.above(least).pairs
+    links = links[is_alone[links[:, 0]] != is_alone[links[:, 1]]]
+    alone = np.where(is_alone[links[:, 0]], links[:, 0], links[:, 1])
+    twins = np.where(is_alone[links[:, 0]], links[:, 1], links[:, 0])
+    joined, best = np.unique(alone, return_index=True)  # links stand best first
+    labels[joined] = labels[twins[best]]
+    _name_by_smallest(labels, np.flatnonzero(np.isin(labels, labels[joined])).astype(np.int32))
     return labels
 
 

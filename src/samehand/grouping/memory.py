@@ -3,12 +3,23 @@
 import contextlib
 import ctypes
 import mmap
+import tempfile
+from pathlib import Path
 from typing import Any, cast
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 _MMAP_THRESHOLD = -3
 """glibc: mallopt's M_MMAP_THRESHOLD."""
+
+
+def mapped_zeros(folder: Path | None, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
+    """An array in a file without a name, which goes with the array: `release` gives its memory back."""
+    if not np.prod(shape, dtype=np.int64):
+        return np.zeros(shape, kind)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return np.memmap(file, kind, "w+", shape=shape)
 
 
 def release(array: NDArray[Any]) -> None:

@@ -2,8 +2,8 @@
 
 Numba keeps the code of a function until the function's own file changes. But the code also contains what the function
 calls in other files, so an upgrade of one file would leave wrong code behind in others. Here the code of a kernel is
-valid for the digest of its file and of all kernel files that this one imports, directly or not. Other files and the
-times of files do not matter.
+valid for the digest of its file and of all files of samehand that this one imports, directly or not. Other files and
+the times of files do not matter.
 
 Numba asks a list of locators where the code of a function is kept; one that is not for a function says None. Those of
 this module answer for kernels alone, and choose the same folders as numba: NUMBA_CACHE_DIR, beside the source, or the
@@ -13,30 +13,46 @@ user's cache folder where that cannot be written to.
 import functools
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numba as nb
 from numba.core import caching
 
+_njit: Any = nb.njit
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 _FOLDER = Path(__file__).parent
-_IMPORTED = re.compile(r"^from samehand\.kernels([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_IMPORTED = re.compile(r"^from samehand([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _NAME = re.compile(r"\w+")
+
+
+def helper(function: _Function) -> _Function:
+    """Decorates a function that only kernels call.
+
+    Their code contains its code, so it needs no cache of its own and no entry from Python. That saves a tenth of the
+    time to compile kernels.
+    """
+    compiled: _Function = _njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return compiled
 
 
 @functools.cache
 def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
-    """A kernel file, and the kernel files that it imports."""
+    """A file, and the files of samehand that it imports."""
     source = path.read_bytes()
     imported = set()
     for package, names in _IMPORTED.findall(source.decode()):
-        module = _FOLDER.joinpath(*package.split("."))
-        files = [module.with_suffix(".py"), *(module / f"{name}.py" for name in _NAME.findall(names))]
+        module = _FOLDER.parent.joinpath(*package.split("."))
+        inside = [module / f"{name}.py" for name in ("__init__", *_NAME.findall(names))]
+        files = [module.with_suffix(".py"), *inside]
         imported |= {file for file in files if file.is_file()}
     return source, tuple(sorted(imported))
 
 
 def sources_of(path: Path) -> list[Path]:
-    """A kernel file and all kernel files that it needs, sorted."""
+    """A kernel file and all files of samehand that it needs, sorted."""
     found, waiting = {path}, [path]
     while waiting:
         fresh = set(_read(waiting.pop())[1]) - found

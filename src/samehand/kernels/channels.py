@@ -17,8 +17,8 @@ from samehand.kernels.buckets import similarity_of
 from samehand.kernels.pointers import lend
 from samehand.kernels.sketches import Lanes, SketchRows, matches_between, similarity_between
 
-KNOTS = ((0.0, 0.0), (0.20, 0.14), (0.35, 0.245), (0.63, 0.60), (1.0, 1.0))
-"""What a similarity of markup is worth alone, linear in between. Below 0.35 it is a weak link, which needs support."""
+KNOTS = ((0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.63, 0.60), (1.0, 1.0))
+"""What a similarity of markup is worth alone, linear in between: lists of links have 0.25 in common by nature."""
 AGREES, FACTOR = 0.15, 3.0
 """Noise counts fully where markup reaches the first; elsewhere at most as much as markup times the second."""
 SAME_SKELETON, SAME_WORTH = 0.70, 0.60

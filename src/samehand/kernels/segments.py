@@ -4,10 +4,11 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.hashing import GOLDEN
+from samehand.kernels import helper
+from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN, finish
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def longest_segment(bounds: NDArray[np.int64]) -> np.int64:
     """The length of the longest segment, 0 where there is none."""
     longest = np.int64(0)
@@ -16,7 +17,7 @@ def longest_segment(bounds: NDArray[np.int64]) -> np.int64:
     return longest
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def readable_segment(
     data: NDArray[np.uint8], start: np.int64, stop: np.int64, copied: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
@@ -77,3 +78,15 @@ def distinct_values(
                 table[slot], owner[slot] = value, segment
                 counts[segment] += 1
     return counts
+
+
+@nb.njit(cache=True, nogil=True)
+def segment_hashes(data: NDArray[np.uint8], bounds: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A 64-bit hash of each segment of bytes, never 0 (FNV-1a)."""
+    hashes = np.empty(bounds.size - 1, np.uint64)
+    for segment in range(bounds.size - 1):
+        state = FNV_BASIS
+        for place in range(bounds[segment], bounds[segment + 1]):
+            state = (state ^ np.uint64(data[place])) * FNV_PRIME
+        hashes[segment] = max(finish(state), np.uint64(1))
+    return hashes

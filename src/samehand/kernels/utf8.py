@@ -1,14 +1,15 @@
 """Characters from UTF-8 and to UTF-8, one at a time."""
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from samehand.kernels import helper
 
 _ONE = np.uint64(1)
 _REPLACEMENT = np.uint64(0xFFFD)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint32, np.uint64]:
     """Code point and length of the character that begins with a byte >= 0x80; (0, 1) if it is not valid UTF-8."""
     lead = np.uint32(data[position])
@@ -27,7 +28,7 @@ def wide_character(data: NDArray[np.uint8], position: np.uint64, end: np.uint64)
     return code, length
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def put_character(value: np.uint64, out: NDArray[np.uint8], length: np.uint64) -> np.uint64:
     """Writes a code point as UTF-8, or U+FFFD for one that is not allowed in text; returns the new length."""
     if value == np.uint64(0) or value > np.uint64(0x10FFFF) or np.uint64(0xD800) <= value <= np.uint64(0xDFFF):

@@ -12,6 +12,7 @@ FILES = {
     "language/model.lm": "The language model.",
     "language/model.detector": "The detector that belongs to the model.",
     "sites/dns.jsonl": "What DNS answered, one line per domain.",
+    "weights.toml": "Prior and weights of the verdicts, if they were fitted to the labels of the run.",
     "labels.jsonl": "What people said about pages, sites, clusters, providers and pairs of pages, one line each.",
 }
 """Everything else in the run folder."""
@@ -22,4 +23,4 @@ SKETCHES, SPARK_SCRATCH, LEXICON, MODEL, DETECTOR = (
     "language/model.lm",
     "language/model.detector",
 )
-DNS_CACHE, LABELS = "sites/dns.jsonl", "labels.jsonl"
+DNS_CACHE, LABELS, WEIGHTS = "sites/dns.jsonl", "labels.jsonl", "weights.toml"

@@ -4,10 +4,10 @@ Names and values are delimited as the tokenizer of the HTML standard does it: a 
 tag, but one in an unquoted value does. Values are spans of the source; their references are not decoded.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.bits import first_bit
 from samehand.kernels.html.blocks import BLOCK, at_most_bits, equal_bits, find_byte, first_word
 
@@ -46,7 +46,7 @@ def byte_classes() -> NDArray[np.uint8]:
     return classes
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def name_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8], kind: int
 ) -> np.uint64:
@@ -64,7 +64,7 @@ def name_end(
     return stop
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def read_attributes(
     source: NDArray[np.uint8],
     position: np.uint64,
@@ -107,7 +107,7 @@ def read_attributes(
     return stop, np.uint64(UNFINISHED)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _wanted_place(word: np.uint64, length: np.uint64) -> np.uint64:
     """The position of a name's bit; one that is never wanted for any other name."""
     if word == _HREF_NAME and length == np.uint64(4):
@@ -125,7 +125,7 @@ def _wanted_place(word: np.uint64, length: np.uint64) -> np.uint64:
     return np.uint64(63)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_value(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
@@ -145,7 +145,7 @@ def _read_value(
     return end, start, end - start
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _skip_spaces(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> np.uint64:
@@ -154,7 +154,7 @@ def _skip_spaces(
     return position
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _unquoted_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> np.uint64:
@@ -163,7 +163,7 @@ def _unquoted_end(
     return position
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def rel_words(text: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]) -> np.uint64:
     """Which of nofollow, ugc and sponsored are in a decoded rel value."""
     words = _ZERO

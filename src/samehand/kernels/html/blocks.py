@@ -15,6 +15,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.bits import first_bit
 
 BLOCK = 32
@@ -92,7 +93,7 @@ def word_at(_typing: Any, source: Any, _position: Any) -> Any:
     return _types.uint64(source, _types.uint64), generate
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def lower_word(word: np.uint64) -> np.uint64:
     """Eight bytes with A to Z in lower case."""
     low = word & _SEVENS
@@ -100,7 +101,7 @@ def lower_word(word: np.uint64) -> np.uint64:
     return word | (upper >> _TWO)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def first_word(source: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
     """The first eight bytes of a name in lower case, the first one in the lowest bits, zeros after its end."""
     word: np.uint64 = lower_word(word_at(source, start))
@@ -109,7 +110,7 @@ def first_word(source: NDArray[np.uint8], start: np.uint64, length: np.uint64) -
     return word
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def find_byte(source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, byte: np.uint8) -> np.uint64:
     """The first position of `byte` from `position` on; `stop` if there is none before it."""
     while position < stop:

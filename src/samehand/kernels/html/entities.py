@@ -7,10 +7,10 @@ need no semicolon have at most LONGEST_BARE letters: so the work for one `&` is 
 import html.entities
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN
 from samehand.kernels.utf8 import put_character
 
@@ -75,7 +75,7 @@ def _slot_of(name: str) -> int:
     return (hashed * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) >> int(_SLOT_SHIFT)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def decode_reference(
     source: NDArray[np.uint8],
     position: np.uint64,
@@ -108,12 +108,12 @@ def decode_reference(
     return first, length + _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _joins_on(byte: np.uint8, tables: References) -> bool:
     return bool(tables.kinds[byte] != 0 or byte == _EQUALS)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _find_bare(
     source: NDArray[np.uint8], start: np.uint64, stop: np.uint64, tables: References
 ) -> tuple[np.uint64, np.uint64]:
@@ -127,7 +127,7 @@ def _find_bare(
     return start, _ZERO
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _find(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64, tables: References) -> np.uint64:
     """The start of the row of the name source[start:stop]; 0 if it is no name."""
     hashed = FNV_BASIS
@@ -147,7 +147,7 @@ def _find(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64, tables: 
     return _ZERO
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _put_value(rows: NDArray[np.uint8], row: np.uint64, out: NDArray[np.uint8], length: np.uint64) -> np.uint64:
     size = np.uint64(rows[row + np.uint64(_VALUE_LENGTH)])
     for place in range(size):
@@ -155,7 +155,7 @@ def _put_value(rows: NDArray[np.uint8], row: np.uint64, out: NDArray[np.uint8], 
     return length + size
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _decode_number(
     source: NDArray[np.uint8],
     position: np.uint64,
@@ -188,7 +188,7 @@ def _decode_number(
     return after, put_character(value, out, length)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def put_line_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, out: NDArray[np.uint8], length: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
@@ -200,7 +200,7 @@ def put_line_end(
     return position, length + _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def copy_span(
     source: NDArray[np.uint8],
     position: np.uint64,

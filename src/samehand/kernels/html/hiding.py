@@ -5,10 +5,10 @@ size, or stands far outside of the window. Style sheets are not read. Without a 
 tag, at the end tag of an element around it, or, if its end tag may be left out, where its next sibling begins.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.html import tagnames
 from samehand.kernels.html.blocks import first_word
 
@@ -39,7 +39,7 @@ _NONE, _HIDDEN, _COLLAPSE, _ABSOLUTE, _FIXED = (
 )
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def hides_text(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -> bool:
     """Whether the decoded value of a style attribute, style[position:stop], hides the text of its element."""
     said = 0
@@ -56,7 +56,7 @@ def hides_text(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -
     return bool(said & _GONE or is_shrunk or is_away)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _find(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64, byte: np.uint8) -> np.uint64:
     """The position of `byte` or of the end of the declaration."""
     while position < stop and style[position] != byte and style[position] != _SEMICOLON:
@@ -64,7 +64,7 @@ def _find(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64, byte: 
     return position
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _trimmed(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> tuple[np.uint64, np.uint64]:
     while start < stop and style[start] <= _BLANK:
         start += _ONE
@@ -73,7 +73,7 @@ def _trimmed(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> tup
     return start, stop
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _declared(style: NDArray[np.uint8], name: np.uint64, length: np.uint64, start: np.uint64, stop: np.uint64) -> int:
     """What one declaration says. The value is style[start:stop]; an `!important` behind it does not matter."""
     key = (first_word(style, name, length), length)
@@ -100,7 +100,7 @@ def _declared(style: NDArray[np.uint8], name: np.uint64, length: np.uint64, star
     return 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_zero(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> bool:
     """Whether a number, with any unit behind it, is 0."""
     digits = 0
@@ -111,7 +111,7 @@ def _is_zero(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> boo
     return bool(digits > 0 and is_over)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_far(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> bool:
     """Whether a number, with any unit behind it, is at most -FAR."""
     if style[start] != _MINUS:
@@ -124,7 +124,7 @@ def _is_far(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> bool
     return value >= FAR
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def ends_hiding(
     hider: np.uint64, depths: NDArray[np.uint64], at: np.uint64, number: np.uint64, role: np.uint16, is_end: bool
 ) -> bool:
@@ -154,7 +154,7 @@ def ends_hiding(
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def count_words(text: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> np.uint64:
     """How many runs of bytes without blanks there are in text[start:stop]."""
     words = _ZERO

@@ -7,6 +7,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
 from samehand.kernels.html.entities import References, copy_span
 from samehand.kernels.html.page import EXPANSION
@@ -18,7 +19,7 @@ LONGEST_HEAD = 2048
 _AMPERSAND = np.uint8(0x26)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     """FNV-1a of the lower-cased host at `start`. A slash, backslash, question mark, number sign or blank ends it."""
     state = FNV_BASIS
@@ -38,7 +39,7 @@ def _hash_host(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     return np.uint64(0) if state == FNV_BASIS else finish(state)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
     """The position of the host in an absolute address (http://, https:// or //); -1 if there is none."""
     while start < end and data[start] <= 0x20:
@@ -55,13 +56,13 @@ def host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
     return -1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _host_of(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     begin = host_start(data, start, end)
     return _hash_host(data, begin, end) if begin >= 0 else np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _has_reference(data: NDArray[np.uint8], start: int, end: int) -> bool:
     """Whether an ampersand stands in data[start:end]."""
     while start < end and data[start] != _AMPERSAND:
@@ -90,7 +91,7 @@ def link_hosts(
                 stop = copy_span(
                     pointer(data), bounds[0], bounds[1], True, True, lend(references), pointer(head), np.uint64(0)
                 )
-                hosts[link] = _host_of(head, 0, int(stop))
+                hosts[link] = _host_of(head, int(np.int64(0)), int(np.int64(stop)))
             else:
                 hosts[link] = _host_of(data, start, end)
     return hosts

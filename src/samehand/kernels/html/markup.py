@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.bits import first_bit
 from samehand.kernels.html import attributes, tagnames
 from samehand.kernels.html import page as state_of
@@ -90,7 +91,7 @@ def parse_pages(
         _parse_page(content, np.uint64(wishes), tables, limits, found, row, spans)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _parse_page(
     content: NDArray[np.uint8],
     wishes: np.uint64,
@@ -122,7 +123,7 @@ def _parse_page(
     _read_page(page)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_page(page: Page) -> None:
     """Reads text and markup by turns, from a page's first byte to its last or to a limit."""
     position = _mark_bytes(page)
@@ -135,7 +136,7 @@ def _read_page(page: Page) -> None:
     end_block(page, _ZERO)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _mark_bytes(page: Page) -> np.uint64:
     """Bytes of the byte order mark at the start of a page, which is no text."""
     first, second, third = page.source[0], page.source[1], page.source[2]
@@ -253,7 +254,7 @@ def _break_text(page: Page, tag: np.uint64, role: np.uint16) -> None:
         end_block(page, tag)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _pass_hidden(page: Page, number: np.uint64, role: np.uint16, is_end: bool) -> None:
     """Looks whether a tag ends the hidden text that it stands in."""
     if ends_hiding(page.state[HIDER], page.state, np.uint64(HIDDEN_DEPTHS), number, role, is_end):
@@ -304,7 +305,7 @@ def _follow_up(
     return _read_raw(page, position, role, name, name_length) if role & _RAW else position
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_raw(page: Page, position: np.uint64, role: np.uint16, name: np.uint64, name_length: np.uint64) -> np.uint64:
     """Reads the raw text behind a start tag; returns the position of the end tag or of the page's end."""
     source, state = page.source, page.state

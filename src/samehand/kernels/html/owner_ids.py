@@ -5,6 +5,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.bits import first_bit
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
 from samehand.kernels.html.blocks import BLOCK, equal_bits
@@ -55,7 +56,7 @@ def _dashes(source: NDArray[np.uint8], block: int, stop: int, size: int) -> np.u
     return bits
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _kind(data: NDArray[np.uint8], dash: int) -> int:
     """The kind of id whose prefix stands before a dash; 0 for none."""
     a, b, c = data[dash - 3], data[dash - 2] | 0x20, data[dash - 1] | 0x20
@@ -66,7 +67,7 @@ def _kind(data: NDArray[np.uint8], dash: int) -> int:
     return _TAGS if (a | 0x20) == 0x67 and b == 0x74 and c == 0x6D else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _id_hash(data: NDArray[np.uint8], start: int, end: int, kind: int) -> np.uint64:
     """Hash of the id: digits, or letters and digits for tag managers; 0 if it is too short to be one."""
     state, position = (FNV_BASIS ^ np.uint64(kind)) * FNV_PRIME, start

@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.html import attributes
 from samehand.kernels.html.attributes import rel_words
 from samehand.kernels.html.entities import References, copy_span
@@ -132,7 +133,7 @@ def end_block(page: Page, opener: np.uint64) -> None:
     state[OPENER] = opener
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def break_softly(page: Page) -> None:
     """Ends the line as `<br>` does. Two of them with nothing between end the block."""
     state = page.state
@@ -160,7 +161,7 @@ def hides(page: Page, seen: np.uint64) -> bool:
     return hides_text(page.text, behind, stop)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def put_link(page: Page, has_rel: bool) -> None:
     """Writes a link. Its rel value is decoded into the unused room behind the text."""
     flags = np.uint64(INERT) if page.state[TEMPLATES] else _ZERO
@@ -178,7 +179,7 @@ def put_link(page: Page, has_rel: bool) -> None:
     page.state[LINKS] += _ONE
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def put_line(page: Page, start: np.uint64, size: np.uint64) -> None:
     """Writes the value of an attribute as a line and a block of its own."""
     state = page.state

@@ -3,10 +3,10 @@
 All functions look forward once. An element that is never closed reaches to the end of the page.
 """
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.html.attributes import NAME_END
 from samehand.kernels.html.blocks import find_byte, first_word
 
@@ -19,7 +19,7 @@ _SCRIPT_BYTES = np.uint64(6)
 _OPEN, _ESCAPED, _TWICE = 0, 1, 2
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def comment_end(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> np.uint64:
     """The position after a comment whose text begins at `start`.
 
@@ -39,7 +39,7 @@ def comment_end(source: NDArray[np.uint8], start: np.uint64, stop: np.uint64) ->
     return min(position + _ONE, stop)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def raw_end(
     source: NDArray[np.uint8],
     position: np.uint64,
@@ -58,7 +58,7 @@ def raw_end(
     return position
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_named(
     source: NDArray[np.uint8],
     start: np.uint64,
@@ -73,7 +73,7 @@ def _is_named(
     return bool(is_name and classes[source[after]] & NAME_END)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def script_end(
     source: NDArray[np.uint8], position: np.uint64, stop: np.uint64, classes: NDArray[np.uint8]
 ) -> np.uint64:
@@ -112,7 +112,7 @@ def script_end(
     return stop
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _opens_comment(source: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -> bool:
     if position + _THREE >= stop:
         return False

@@ -6,6 +6,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
 from samehand.kernels.html.links import host_start
 
@@ -16,9 +17,10 @@ MAX_TARGETS = 16
 LEAST_QUERIES = 3
 """Fewer queries to one page are no list of keywords."""
 
-FOREIGN, OWN, QUERIES, TO_NAME, TARGETS, COLUMNS = range(6)
+FOREIGN, OWN, QUERIES, TO_NAME, WORDS, TARGETS, COLUMNS = range(7)
 """Columns of what is counted: links to other sites; links within the site; different queries to the page that most of
-them ask; links that tell other sites the site's own domain; foreign hosts, at most MAX_TARGETS."""
+them ask; links that tell other sites the site's own domain; links whose query holds several words, or words
+that are not of ASCII; foreign hosts, at most MAX_TARGETS."""
 
 _QUESTION, _SLASH, _DOT = np.uint8(0x3F), np.uint8(0x2F), np.uint8(0x2E)
 
@@ -61,15 +63,16 @@ def site_links(
         for link in range(first, min(link_offsets[page + 1], first + MAX_LINKS)):
             start = page_starts[page] + link_starts[link]
             href = data[start : start + link_lengths[link]]
-            begin = host_start(href, 0, href.size)
+            begin = host_start(href, int(np.int64(0)), href.size)
             stop = _host_stop(href, begin) if begin >= 0 else 0
+            mark = _mark(href, stop)
+            found.counts[page, WORDS] += _holds_words(href, mark)
             if link_hosts[link] and not (begin >= 0 and _is_below(href, begin, stop, domain)):
                 hosts[foreign] = link_hosts[link]
                 foreign += 1
                 found.counts[page, TO_NAME] += domain.size > 0 and _tells(href, stop, domain)
                 continue
             found.counts[page, OWN] += 1
-            mark = _mark(href, stop)
             if mark < href.size:
                 named = (
                     begin if begin >= 0 and stop - begin > domain.size + 4 else stop
@@ -82,7 +85,7 @@ def site_links(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _host_stop(href: NDArray[np.uint8], begin: int) -> int:
     stop = begin
     while stop < href.size and href[stop] not in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) and href[stop] > 0x20:
@@ -90,7 +93,7 @@ def _host_stop(href: NDArray[np.uint8], begin: int) -> int:
     return stop
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_below(href: NDArray[np.uint8], begin: int, stop: int, domain: NDArray[np.uint8]) -> bool:
     """Whether the host is the domain, or a name below it."""
     size = domain.size
@@ -107,7 +110,7 @@ def _is_below(href: NDArray[np.uint8], begin: int, stop: int, domain: NDArray[np
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bool:
     """Whether the address behind the host has the bare domain as a value or as a step of its path.
 
@@ -127,7 +130,7 @@ def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bo
     return False
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _mark(href: NDArray[np.uint8], start: int) -> int:
     """The position of the question mark, or the end."""
     while start < href.size and href[start] != _QUESTION:
@@ -135,7 +138,21 @@ def _mark(href: NDArray[np.uint8], start: int) -> int:
     return start
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
+def _holds_words(href: NDArray[np.uint8], start: int) -> bool:
+    """Whether a blank, or a character beyond ASCII, is in the query: keywords have them, numbers of pages have not."""
+    for place in range(start, href.size):
+        byte = href[place]
+        if byte == 0x2B or byte >= 0x80:
+            return True
+        if byte != 0x25 or place + 2 >= href.size:
+            continue
+        if href[place + 1] >= 0x38 or (href[place + 1] == 0x32 and href[place + 2] == 0x30):
+            return True
+    return False
+
+
+@helper
 def _hash_bytes(href: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     state = FNV_BASIS
     for position in range(start, end):
@@ -143,7 +160,7 @@ def _hash_bytes(href: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     return state
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _most_queries(paths: NDArray[np.uint64], queries: NDArray[np.uint64]) -> int:
     """Different queries to the path that has the most of them; 0 for fewer than LEAST_QUERIES."""
     order = np.argsort(queries)
@@ -159,7 +176,7 @@ def _most_queries(paths: NDArray[np.uint64], queries: NDArray[np.uint64]) -> int
     return most if most >= LEAST_QUERIES else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _put_targets(hosts: NDArray[np.uint64], found: SiteLinks, page: int) -> None:
     """Keeps the hosts with the most links, the smaller hash first among equals."""
     hosts.sort()

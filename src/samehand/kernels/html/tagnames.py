@@ -7,10 +7,10 @@ of the same length share a number in 1 case of 1,024. END marks end tags.
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html.blocks import first_word
 
@@ -126,7 +126,7 @@ def packed_name(name: str) -> int:
     return packed
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def packed_source(source: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
     """`packed_name` of a name in the source, in lower case."""
     packed = first_word(source, start, length)
@@ -135,7 +135,7 @@ def packed_source(source: NDArray[np.uint8], start: np.uint64, length: np.uint64
     return packed
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def tag_number(
     packed: np.uint64, source: NDArray[np.uint8], start: np.uint64, length: np.uint64, names: Names
 ) -> np.uint64:
@@ -151,7 +151,7 @@ def tag_number(
     return min(length, np.uint64(LONGEST)) * np.uint64(UNKNOWN) + (hashed >> np.uint64(54))
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _spells(
     source: NDArray[np.uint8], start: np.uint64, length: np.uint64, spellings: NDArray[np.uint8], row: np.uint64
 ) -> bool:

@@ -4,13 +4,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.ngrams.tries import END, START
 
 _LINE, _TAB, _RETURN, _BLANK = 10, 9, 13, 32
 _LONGEST_NUMBER = 18
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _mark(data: NDArray[np.uint8], start: int, end: int) -> int:
     """START for <s>, END for </s>, in upper or lower case; 0 for any other word."""
     size = end - start
@@ -21,7 +22,7 @@ def _mark(data: NDArray[np.uint8], start: int, end: int) -> int:
     return END if data[start + 1] == 47 else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _number(data: NDArray[np.uint8], start: int, end: int) -> int:
     """The value of the digits data[start:end]; -1 if it is no number."""
     if start >= end or end - start > _LONGEST_NUMBER:

@@ -12,6 +12,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.ngrams.index import Index, find_children
 from samehand.kernels.ngrams.tries import END, LARGEST_ORDER, START, UNKNOWN
 from samehand.kernels.pointers import lend, pointer
@@ -57,14 +58,14 @@ class _Block(NamedTuple):
     cursor: NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _first_block(sentences: NDArray[np.int64]) -> _Block:
     nodes = np.full((LARGEST_ORDER, _BLOCK + 1), -1, np.int64)
     words, histories = np.zeros(_BLOCK + 1, np.int64), np.empty(_BLOCK, np.int64)
     return _Block(words, nodes, histories, np.empty((3, _BLOCK + 1), np.uint64), np.array([0, sentences[0] - 1, 0]))
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_block(ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int, index: Index, block: _Block) -> int:
     """Fills the block with the next words and their nodes; returns how many words there are."""
     words, nodes, histories, room, cursor = block
@@ -79,7 +80,7 @@ def _read_block(ids: NDArray[np.int32], sentences: NDArray[np.int64], order: int
     return filled
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _next_words(
     ids: NDArray[np.int32],
     sentences: NDArray[np.int64],
@@ -214,7 +215,7 @@ def _add_word(
         row[np.uint64(MATCHED) + matched] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _add_block(
     words: NDArray[np.int64],
     filled: int,
@@ -331,7 +332,7 @@ def penalties(
     return result, known
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def pointwise_divergence(joint: float, history: float, short_joint: float, short_history: float) -> float:
     """PKL(h, w) of formula 4 in natural logarithms, from the counts of hw, h, h'w and h'; 0 where hw was not seen."""
     if joint <= 0 or history <= 0 or short_joint <= 0 or short_history <= 0:

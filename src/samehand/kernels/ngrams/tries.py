@@ -12,6 +12,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
+
 UNKNOWN, START, END, FIRST_WORD = 0, 1, 2, 3
 LARGEST_ORDER = 5
 _DIGIT_BITS = 11
@@ -19,7 +21,7 @@ _DIGITS = 6
 """Digits of 11 bits in a number of 64 bits."""
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _pushed(high: np.uint64, low: np.uint64, field: np.uint64, bits: int) -> tuple[np.uint64, np.uint64]:
     """The number with one more field at its end."""
     return (high << np.uint64(bits)) | (low >> np.uint64(64 - bits)), (low << np.uint64(bits)) | field
@@ -97,7 +99,7 @@ def sort_wide(high: NDArray[np.uint64], low: NDArray[np.uint64], counts: NDArray
         high[:], low[:], counts[:] = other_high, other_low, other_counts
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _deal(
     high: NDArray[np.uint64],
     low: NDArray[np.uint64],
@@ -156,7 +158,7 @@ def lower_bound(high: NDArray[np.uint64], low: NDArray[np.uint64], key_high: np.
     return begin
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _before(high: NDArray[np.uint64], low: NDArray[np.uint64], left: int, right: int) -> bool:
     if high.size and high[left] != high[right]:
         return bool(high[left] < high[right])
@@ -199,7 +201,7 @@ def merge_runs(
     return out_high[: out + 1 if high.size else 0], out_low[: out + 1], sums[: out + 1]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _sift(
     high: NDArray[np.uint64],
     low: NDArray[np.uint64],

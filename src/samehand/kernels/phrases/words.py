@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN, absorb, finish
 from samehand.kernels.utf8 import wide_character
 
@@ -35,7 +36,7 @@ def _letters() -> NDArray[np.uint32]:
 LETTERS = _letters()
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _wide_letter(code: np.uint32) -> np.uint32:
     """The same for the other characters: punctuation and symbols end a word, whatever else is a letter."""
     if 0x200B <= code <= 0x200F or 0x2060 <= code <= 0x2064 or code == 0x2019 or code == 0xFEFF:

@@ -5,10 +5,10 @@
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.buckets import similarity_of
 from samehand.kernels.text.pairs import PairRows, jaccard, weighed
 from samehand.kernels.text.wordsets import SetRows, row_cosine
@@ -25,7 +25,7 @@ class DocumentRows(NamedTuple):
     jaccard: float
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def on_one_scale(cosine: float, least: float, jaccard_least: float) -> float:
     """A cosine on the scale of the Jaccard similarity: `least` is as near as `jaccard_least`; 0 below it."""
     if cosine < least:
@@ -34,7 +34,7 @@ def on_one_scale(cosine: float, least: float, jaccard_least: float) -> float:
 
 
 @similarity_of(DocumentRows)
-@nb.njit(cache=True, nogil=True)
+@helper
 def document_closeness(rows: DocumentRows, left: int, right: int) -> np.float32:
     """The weighed Jaccard similarity of the sketches, or the cosine on its scale where that says more.
 

@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
 from samehand.kernels.segments import longest_segment
 
@@ -33,7 +34,7 @@ _MOST_OCCURRENCES = 20
 _FAR = (8, 12, 16, 20, 24, 28, 32, 36)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint64) -> int:
     """The slot of a value, or a free one for it; -1 if both are too far away."""
     mask = np.uint64(table.size - 1)
@@ -46,7 +47,7 @@ def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint6
     return -1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def table_size(bounds: NDArray[np.int64]) -> int:
     """Number of slots for the distinct tokens of any of the texts."""
     size = 16
@@ -105,7 +106,7 @@ def recurrences(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _count_return(row: NDArray[np.float64], before: NDArray[np.int64], place: int, previous: int) -> None:
     """Counts a word at `place` that was last seen at `previous`."""
     before[place] = previous
@@ -121,7 +122,7 @@ def _count_return(row: NDArray[np.float64], before: NDArray[np.int64], place: in
         steps += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _sum_up_returns(
     row: NDArray[np.float64],
     slots: NDArray[np.int64],
@@ -235,8 +236,11 @@ def topic_drift(
     return out
 
 
-@nb.njit(cache=True, nogil=True)
-def _mean_cosine(sums, norms, blocks, distances):  # type: ignore[no-untyped-def]
+@helper
+def _mean_cosine(
+    sums: NDArray[np.float32], norms: NDArray[np.float32], blocks: int, distances: tuple[int, ...]
+) -> tuple[float, int]:
+    """The mean cosine of blocks that are so far apart, and the number of pairs."""
     total, pairs = 0.0, 0
     for block in range(blocks):
         for distance in distances:

@@ -12,6 +12,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.bits import ones
 from samehand.kernels.buckets import similarity_of
 from samehand.kernels.hashing import GOLDEN
@@ -88,7 +89,7 @@ def read_documents(
     return starts, words[: starts[documents]].copy(), sketches, sizes
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _words_in_blocks(
     facts: NDArray[np.int32], runs: np.int64, blocks: NDArray[np.int64], is_text: NDArray[np.bool_], least: int
 ) -> int:
@@ -101,7 +102,7 @@ def _words_in_blocks(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _gather_pairs(
     row: NDArray[np.uint64],
     facts: NDArray[np.int32],
@@ -127,7 +128,7 @@ def _gather_pairs(
     return count
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _end_of_block(facts: NDArray[np.int32], runs: int, blocks: NDArray[np.int64], block: int, first: int) -> int:
     """The first run, from `first` on, that begins behind the end of a block. The last block ends with the text."""
     if block == blocks.size:
@@ -137,7 +138,7 @@ def _end_of_block(facts: NDArray[np.int32], runs: int, blocks: NDArray[np.int64]
     return first
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _fill_sketch(pairs: NDArray[np.uint64], sketch: NDArray[np.uint8]) -> None:
     """Fills a sketch from sorted hashes: the first hash with the upper bits of a slot is its smallest."""
     filled = np.zeros(SLOTS, np.bool_)

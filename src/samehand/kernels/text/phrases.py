@@ -12,6 +12,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html.blocks import word_at
 from samehand.kernels.pointers import lend, pointer
@@ -155,7 +156,7 @@ def find_phrases(
                     _compare(source, at, np.uint32(window), span, lent, pointer(seen), pointer(keys), shown)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _compare(
     data: NDArray[np.uint8],
     place: int,

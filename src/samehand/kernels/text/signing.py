@@ -8,6 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.segments import longest_segment
 from samehand.kernels.text.words import mix, sort_hashes
@@ -108,7 +109,7 @@ def sign_documents(
     return signatures, overlaps, added
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _add_primary(
     row: NDArray[np.uint64],
     slots: NDArray[np.uint64],

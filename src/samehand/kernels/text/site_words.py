@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN, MURMUR
 from samehand.kernels.pointers import lend, pointer
 
@@ -25,6 +26,7 @@ WORDS, PROSE, NAMED, STARTS_NAMED, LONGEST_LINE, LINES, COLUMNS = range(7)
 """Columns of what is counted: words; words in lines of prose; how often the domain is spelled out; whether that is so
 at the start; words of the longest line; lines with words."""
 
+_MARK, _NO_MARK = np.uint8(1), np.uint8(0)
 _WIDE, _THAI = 2, 4
 """Characters that count as a word in scripts without blanks: finding words there needs a dictionary."""
 
@@ -57,12 +59,12 @@ def site_words(data: NDArray[np.uint8], offsets: NDArray[np.int64], names: Names
     )
     begins, lent = np.zeros(256, np.uint8), lend(names)
     for text in range(texts):
-        _mark_begins(lent, text, pointer(begins), 1)
+        _mark_begins(lent, text, pointer(begins), _MARK)
         counts, sketch = pointer(found.counts[text]), pointer(found.sketches[text])
         found.sums[text] = _read_text(
             pointer(data), offsets[text], offsets[text + 1], text, lent, pointer(begins), counts, sketch
         )
-        _mark_begins(lent, text, pointer(begins), 0)
+        _mark_begins(lent, text, pointer(begins), _NO_MARK)
     return found
 
 
@@ -75,7 +77,7 @@ def call_it_domain(
     written, starts, length = np.empty(room, np.uint8), np.zeros(offsets.size, np.int64), 0
     begins, lent, source, target = np.zeros(256, np.uint8), lend(names), pointer(data), pointer(written)
     for text in range(offsets.size - 1):
-        _mark_begins(lent, text, pointer(begins), 1)
+        _mark_begins(lent, text, pointer(begins), _MARK)
         position, end = offsets[text], offsets[text + 1]
         while position < end:
             byte = source[position]
@@ -89,19 +91,19 @@ def call_it_domain(
                 length += 1
                 position += 1
         starts[text + 1] = length
-        _mark_begins(lent, text, pointer(begins), 0)
+        _mark_begins(lent, text, pointer(begins), _NO_MARK)
     return written[:length], starts
 
 
-@nb.njit(cache=True, nogil=True)
-def _mark_begins(names: Names, text: int, begins: NDArray[np.uint8], mark: int) -> None:
+@helper
+def _mark_begins(names: Names, text: int, begins: NDArray[np.uint8], mark: np.uint8) -> None:
     """Marks the bytes that names of a text begin with: at most bytes of a text there is none to look for."""
     for name in range(names.bounds[2 * text], names.bounds[2 * text + 2]):
         if names.starts[name] < names.starts[name + 1]:
             begins[names.data[names.starts[name]]] = mark
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_text(
     data: NDArray[np.uint8],
     start: int,
@@ -115,7 +117,7 @@ def _read_text(
     """Counts the words of a text and sketches their pairs; returns the sum of the hashes of all pairs."""
     position, total = start, np.uint64(0)
     state, length, line, before = FNV_BASIS, 0, 0, np.uint64(0)
-    script, held = 0, 0  # the script of the current word, and the pairs in the sketch
+    script, held = 0, int(np.int64(0))  # the script of the current word, and the pairs in the sketch
     while position <= end:
         byte = data[position] if position < end else np.uint8(10)
         name = _name_at(data, position, end, text, names) if begins[byte] and position < end else -1
@@ -173,7 +175,7 @@ def _character(byte: np.uint8) -> tuple[int, int]:
     return 1, 3 + int(byte >= 0xF0)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _name_at(data: NDArray[np.uint8], position: int, end: int, text: int, names: Names) -> int:
     """The name of the site that stands at a position, or -1."""
     for name in range(names.bounds[2 * text], names.bounds[2 * text + 2]):
@@ -188,7 +190,7 @@ def _name_at(data: NDArray[np.uint8], position: int, end: int, text: int, names:
     return -1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _put_pair(sketch: NDArray[np.uint32], held: int, pair: np.uint32) -> int:
     """Puts a pair into a sketch, which is sorted; returns how many pairs it holds now."""
     place = held

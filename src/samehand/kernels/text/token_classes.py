@@ -7,10 +7,10 @@ import itertools
 import unicodedata
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.utf8 import wide_character
 
 BLANK, BREAK = 0, 1
@@ -110,7 +110,7 @@ class Tables(NamedTuple):
     hints: NDArray[np.uint8]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def look(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> tuple[Any, Any]:
     """Kind and number of bytes of the character at `place`; a blank of 0 bytes behind the end."""
     if place >= end:
@@ -122,7 +122,7 @@ def look(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]
     return np.int64(kinds[code]), np.int64(size)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def pass_blanks(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> tuple[int, int]:
     """The end of a run of blanks, and the number of line breaks in it. CR LF is one."""
     breaks = 0
@@ -136,7 +136,7 @@ def pass_blanks(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np
     return place, breaks
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def hint_of(data: NDArray[np.uint8], start: int, stop: int, tables: Tables) -> Any:
     """The hints of the word data[start:stop]; 0 for most words."""
     if stop - start > LONGEST_HINT:
@@ -150,7 +150,7 @@ def hint_of(data: NDArray[np.uint8], start: int, stop: int, tables: Tables) -> A
     return np.int64(tables.hints[rank]) if rank < tables.words.size and tables.words[rank] == key else 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def kind_before(data: NDArray[np.uint8], place: int, kinds: NDArray[np.uint8]) -> Any:
     """The kind of the character that ends at `place`."""
     start = place - 1

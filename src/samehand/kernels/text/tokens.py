@@ -11,6 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.text.token_classes import (
     APOSTROPHE,
     BLANK,
@@ -68,7 +69,7 @@ class Room(NamedTuple):
     sentences: NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _clitic(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> Any:
     """Number of letters of the clitic at `place`, behind an apostrophe (s, m, d, ll, re, ve); 0 if there is none."""
     first = data[place] | _SMALL if place < end else 0
@@ -82,7 +83,7 @@ def _clitic(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uin
     return 0 if LOWER <= after <= JOIN else size
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _address_end(data: NDArray[np.uint8], place: int, limit: int, end: int, kinds: NDArray[np.uint8]) -> Any:
     """The end of a web address, without the punctuation behind it."""
     good = place
@@ -96,7 +97,7 @@ def _address_end(data: NDArray[np.uint8], place: int, limit: int, end: int, kind
     return good
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _bytes_joined(data: NDArray[np.uint8], start: int, place: int, end: int, kinds: NDArray[np.uint8]) -> Any:
     """Bytes at `place`, which is no letter, that belong to the word begun at `start`; -1 takes its last byte away."""
     kind, size = look(data, place, end, kinds)
@@ -120,7 +121,7 @@ def _bytes_joined(data: NDArray[np.uint8], start: int, place: int, end: int, kin
     return 0
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _word_end(data: NDArray[np.uint8], start: Any, end: int, tables: Tables) -> Any:
     """The end of the word that begins at `start`."""
     kinds = tables.kinds
@@ -145,7 +146,7 @@ def _word_end(data: NDArray[np.uint8], start: Any, end: int, tables: Tables) -> 
     return place
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _mark_end(data: NDArray[np.uint8], place: int, end: int, tables: Tables, is_free: bool) -> Any:
     """The end of the token at `place`, which begins with neither letter nor digit. `is_free`: no token ends there."""
     kind, size = look(data, place, end, tables.kinds)
@@ -164,7 +165,7 @@ def _mark_end(data: NDArray[np.uint8], place: int, end: int, tables: Tables, is_
     return after
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _are_equal(data: NDArray[np.uint8], left: int, right: int, size: int) -> bool:
     equal = True
     for step in range(size):
@@ -196,7 +197,7 @@ def _follow(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uin
     return place, kind, following
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _letters_apart(data: NDArray[np.uint8], start: int, stop: int, kinds: NDArray[np.uint8]) -> Any:
     """Number of letters of a word of single letters with periods between them; 0 for any other word."""
     letters = 0
@@ -214,7 +215,7 @@ def _letters_apart(data: NDArray[np.uint8], start: int, stop: int, kinds: NDArra
     return letters
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_starter(data: NDArray[np.uint8], place: int, end: int, tables: Tables) -> bool:
     stop = place
     while stop < end and stop - place <= LONGEST_HINT and 0x61 <= data[stop] | _SMALL <= 0x7A:
@@ -222,7 +223,7 @@ def _is_starter(data: NDArray[np.uint8], place: int, end: int, tables: Tables) -
     return bool(hint_of(data, place, stop, tables) & STARTER)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _period(
     data: NDArray[np.uint8], start: int, stop: int, end: int, tables: Tables, is_alone: bool
 ) -> tuple[int, int]:
@@ -246,7 +247,7 @@ def _period(
     return 0 if kind in (_GLUED, COMMA, CLOSER, TERMINAL, PERIOD) else _ENDS, place
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _mark_ends(data: NDArray[np.uint8], kind: Any, after: int, end: int, kinds: NDArray[np.uint8]) -> Any:
     """The end of the sentence, if the mark of `kind` that ends at `after` ends it; -1 if the sentence goes on."""
     following, _ = look(data, after, end, kinds)
@@ -258,7 +259,7 @@ def _mark_ends(data: NDArray[np.uint8], kind: Any, after: int, end: int, kinds: 
     return -1 if following in (_GLUED, LOWER, COMMA, CLOSER) else place
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _is_bullet(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.uint8]) -> bool:
     """Whether a symbol or number (`1.`, `2)`) of a list item is at `place`, with a blank behind it."""
     kind, size = look(data, place, end, kinds)
@@ -275,7 +276,7 @@ def _is_bullet(data: NDArray[np.uint8], place: int, end: int, kinds: NDArray[np.
     return bool(behind == BLANK)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _break_ends(
     data: NDArray[np.uint8], line: int, place: int, following: int, end: int, last: tuple[int, int], tables: Tables
 ) -> bool:
@@ -308,7 +309,7 @@ def _plain_end(data: NDArray[np.uint8], start: int, end: int, kinds: NDArray[np.
     return place if is_apart and not may_split else -1
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _read_text(
     data: NDArray[np.uint8], begin: Any, end: Any, tables: Tables, room: Room, counts: NDArray[np.int64]
 ) -> None:

@@ -8,6 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN, absorb
 from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
 
@@ -44,7 +45,7 @@ def first_bytes(blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[
     return result
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _slot_of(
     data: NDArray[np.uint8],
     start: int,

@@ -13,6 +13,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.segments import longest_segment
 from samehand.kernels.utf8 import put_character, wide_character
@@ -46,7 +47,7 @@ def mix(value: np.uint64) -> np.uint64:
     return value ^ (value >> _HALF)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def gather_words(
     text: NDArray[np.uint8],
     characters: NDArray[np.uint32],
@@ -91,7 +92,7 @@ def gather_words(
     return np.int64(count)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _looks_latin(
     text: NDArray[np.uint8], position: np.uint64, end: np.uint64, characters: NDArray[np.uint32]
 ) -> np.bool_ | bool:
@@ -114,7 +115,7 @@ def _looks_latin(
     return latin > 0 and alike + weak > 0 and (weak == 0 or latin >= alike + weak)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _latin_state(
     text: NDArray[np.uint8],
     position: np.uint64,
@@ -134,7 +135,7 @@ def _latin_state(
     return np.uint64(state)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _latin_code(entry: np.uint32) -> np.uint64:
     """The code point of the Latin letter that a character looks like, or its own where it looks like none."""
     letter = np.uint64((entry >> np.uint32(LETTER_SHIFT)) & _LETTER)
@@ -162,7 +163,7 @@ def sort_hashes(row: NDArray[np.uint64], spare: NDArray[np.uint64]) -> None:
         row[place] = value
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _sort_by_byte(
     source: NDArray[np.uint64], target: NDArray[np.uint64], shift: np.uint64, counts: NDArray[np.int64]
 ) -> None:
@@ -201,13 +202,13 @@ def document_words(
     return starts, words[: starts[documents]].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def most_runs(offsets: NDArray[np.int64]) -> np.int64:
     """The most runs of characters that a document can have, and one more: a separator parts each from the next."""
     return np.int64(longest_segment(offsets) // 2 + 2)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def keep_words(
     row: NDArray[np.uint64], facts: NDArray[np.int32], spare: NDArray[np.uint64], target: NDArray[np.uint64]
 ) -> np.int64:
@@ -221,7 +222,7 @@ def keep_words(
     return copy_distinct(found, target)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def copy_distinct(row: NDArray[np.uint64], target: NDArray[np.uint64]) -> np.int64:
     """Copies each different value of a sorted row once; returns their number."""
     kept = np.uint64(0)

@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.buckets import similarity_of
 from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.pointers import lend
@@ -36,7 +37,7 @@ def digest_sets(starts: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray
     return digests
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _cosine(left: SetRows, left_row: np.uint64, right: SetRows, right_row: np.uint64) -> np.float32:
     """Words in both sets ÷ the geometric mean of their sizes (section 6.4); 0 when a set is empty."""
     i, left_end = np.uint64(left.starts[left_row]), np.uint64(left.starts[left_row + _ONE])
@@ -52,7 +53,7 @@ def _cosine(left: SetRows, left_row: np.uint64, right: SetRows, right_row: np.ui
 
 
 @similarity_of(SetRows)
-@nb.njit(cache=True, nogil=True)
+@helper
 def row_cosine(rows: SetRows, left: int, right: int) -> np.float32:
     """Cosine of two sets of the same table."""
     return _cosine(rows, np.uint64(left), rows, np.uint64(right))

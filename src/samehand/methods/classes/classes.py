@@ -11,7 +11,9 @@
 Each class is suggested from figures, which are stored with it. Everything here works on whole columns.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import text_buffers
 from samehand.kernels.html.links import hash_hosts
+from samehand.kernels.segments import segment_hashes
 from samehand.kernels.text.wordsets import digest_sets
 from samehand.store.tables import CLASSES
 
@@ -37,6 +40,7 @@ similar to the medoid's."""
 
 _HOME = r"(?i)^(?:/(?:(?:index|default|home|welcome|start)\.\w{2,5}|(?:index|home)/?)?)?$"
 _Rows = NDArray[np.int64]
+_Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,70 +51,98 @@ class Members:
     host: _Rows
     text: _Rows
     path: _Rows
-    words: _Rows
+    words: NDArray[np.int32]
     made: NDArray[np.float64]
     """1 if a machine made the text, 0 if not, NaN if nobody judged it."""
-    link_page: _Rows
+    link_page: NDArray[np.int32]
     link_host: _Rows
     """One entry for each link: the place of the page, and the host, which is -1 if no page of a cluster is on it."""
-    link_hash: NDArray[np.uint64]
-
-
-def numbered(values: pa.ChunkedArray | pa.Array | NDArray[np.generic]) -> _Rows:
-    """A number for each different value, -1 for null."""
-    array = pa.array(values) if isinstance(values, np.ndarray) else values
-    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    indices = whole.dictionary_encode().indices
-    return np.asarray(pc.fill_null(indices, -1).to_numpy(zero_copy_only=False), np.int64)
+    link_hash: _Hashes
 
 
 def read_members(
-    members: pa.Table, pages: pa.Table, replicas: pa.Table, signatures: pa.Table, clusters: pa.Table
+    members: pa.Table,
+    pages: Iterable[pa.RecordBatch],
+    replicas: pa.Table,
+    signatures: Iterable[pa.RecordBatch],
+    clusters: pa.Table,
 ) -> Members:
     """Numbers for everything that classes depend on. A cluster's number is its row in `clusters`.
 
     `pages` (url, url_host_name), `signatures` (distinct_words, status, word_set, link_hosts) and `members`
-    (style_cluster_id, page_id, similarity, made) have the same rows.
+    (style_cluster_id, page_id, similarity, made) have the same rows. Of pages and signatures there are hashes in memory
+    and a batch.
     """
-    ids = clusters.column("style_cluster_id").combine_chunks()
-    names = pc.fill_null(pages.column("url_host_name"), "").combine_chunks()
-    hashes = hash_hosts(*text_buffers(names))
-    known, host = np.unique(hashes, return_inverse=True)
-    lists = signatures.column("link_hosts").combine_chunks()
-    link_hash = lists.flatten().to_numpy()
-    link_page = np.repeat(np.arange(len(lists)), np.diff(lists.offsets.to_numpy()))
+    hosts, paths = _joined((_of_pages(batch) for batch in pages), np.uint64, np.uint64)
+    words, digests, counts, link_hash = _joined(
+        (_of_signatures(batch) for batch in signatures), np.int32, np.uint64, np.int32, np.uint64
+    )
+    known, host = np.unique(hosts, return_inverse=True)
     place = np.minimum(np.searchsorted(known, link_hash), max(len(known) - 1, 0))
-    link_host = np.where(known[place] == link_hash, place, -1) if len(known) else np.zeros(0, np.int64)
     return Members(
-        cluster=pc.index_in(members.column("style_cluster_id"), ids).to_numpy().astype(np.int64),
+        cluster=_places(members.column("style_cluster_id").to_numpy(), clusters.column("style_cluster_id").to_numpy()),
         host=host.astype(np.int64),
-        text=_texts(members, replicas, signatures),
-        path=_paths(pages.column("url")),
-        words=signatures.column("distinct_words").to_numpy(),
+        text=_texts(members, replicas, digests),
+        path=_numbered(paths),
+        words=words,
         made=members.column("made").to_numpy(),
-        link_page=link_page,
-        link_host=link_host,
+        link_page=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+        link_host=np.where(known[place] == link_hash, place, -1) if len(known) else np.zeros(0, np.int64),
         link_hash=link_hash,
     )
 
 
-def _texts(members: pa.Table, replicas: pa.Table, signatures: pa.Table) -> _Rows:
-    """The text of each page: its group of near replicas, or its few words if it has too few for that."""
-    place = pc.index_in(members.column("page_id"), replicas.column("page_id").combine_chunks())
-    group = numbered(replicas.column("replica_group_id").take(place))
-    sets = signatures.column("word_set").combine_chunks()
+def _joined(batches: Iterable[tuple[NDArray[Any], ...]], *kinds: type) -> list[NDArray[Any]]:
+    """Arrays of batches, each kind end to end."""
+    columns: list[list[NDArray[Any]]] = [[np.zeros(0, kind)] for kind in kinds]
+    for batch in batches:
+        for column, found in zip(columns, batch, strict=True):
+            column.append(found)
+    return [np.concatenate(column) for column in columns]
+
+
+def _of_pages(batch: pa.RecordBatch) -> tuple[_Hashes, _Hashes]:
+    """Hashes of the hosts, and of the path and query of each page, which is 0 for home pages."""
+    path = pc.replace_substring_regex(batch.column("url"), r"^[^/?#]*//[^/?#]*", "")
+    path = pc.replace_substring_regex(path, r"#.*$", "")
+    path = pc.if_else(pc.match_substring_regex(path, _HOME), None, path)
+    hashes = segment_hashes(*text_buffers(pc.fill_null(path, "")))
+    hashes[path.is_null().to_numpy(zero_copy_only=False)] = 0
+    return hash_hosts(*text_buffers(pc.fill_null(batch.column("url_host_name"), ""))), hashes
+
+
+def _of_signatures(batch: pa.RecordBatch) -> tuple[NDArray[np.int32], _Hashes, NDArray[np.int32], _Hashes]:
+    """Numbers of words; digests of the words of pages that have few, 0 for others; numbers of links, and links."""
+    sets, links = batch.column("word_set"), batch.column("link_hosts")
     starts = sets.offsets.to_numpy()
     digests = digest_sets(starts - starts[0], sets.flatten().to_numpy().astype(np.uint64))
-    is_few = pc.equal(signatures.column("status"), "few words").to_numpy(zero_copy_only=False)
-    is_few = is_few & (members.column("similarity").to_numpy() >= ALIKE)
-    return np.where(is_few, len(group) + numbered(digests), group)
+    is_few = pc.equal(batch.column("status"), "few words").to_numpy(zero_copy_only=False)
+    words = batch.column("distinct_words").to_numpy().astype(np.int32)
+    return words, np.where(is_few, digests, np.uint64(0)), np.diff(links.offsets).astype(np.int32), links.flatten()
 
 
-def _paths(urls: pa.ChunkedArray) -> _Rows:
-    """The path and query of each page; -1 for home pages."""
-    path = pc.replace_substring_regex(urls, r"^[^/?#]*//[^/?#]*", "")
-    path = pc.replace_substring_regex(path, r"#.*$", "")
-    return numbered(pc.if_else(pc.match_substring_regex(path, _HOME), None, path))
+def _texts(members: pa.Table, replicas: pa.Table, digests: _Hashes) -> _Rows:
+    """The text of each page: its group of near replicas, or its few words if it has too few for that."""
+    place = _places(members.column("page_id").to_numpy(), replicas.column("page_id").to_numpy())
+    names = np.append(replicas.column("replica_group_id").to_numpy(), -1)
+    group = _numbered((names[place] + 1).astype(np.uint64))  # -1, the last, stands for none
+    is_few = (digests != 0) & (members.column("similarity").to_numpy() >= ALIKE)
+    return np.where(is_few, len(group) + _numbered(digests), group)
+
+
+def _places(values: _Rows, known: _Rows) -> _Rows:
+    """The place of each value among the known ones, which differ; -1 for none."""
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, values, sorter=order), max(len(known) - 1, 0))
+    if not len(known):
+        return np.full(len(values), -1, np.int64)
+    return np.where(known[order[place]] == values, order[place], -1)
+
+
+def _numbered(hashes: _Hashes) -> _Rows:
+    """A number for each different hash, -1 for 0."""
+    known, number = np.unique(hashes, return_inverse=True)
+    return number.astype(np.int64) - int(len(known) > 0 and known[0] == 0)
 
 
 def classify(clusters: pa.Table, members: Members) -> pa.Table:
@@ -171,9 +203,15 @@ def _different(values: _Rows, *keys: _Rows) -> _Rows:
     """For each row, how many different values the rows with the same keys have."""
     key = keys[0]
     for other in keys[1:]:
-        _, key = np.unique(np.stack([key, other]), axis=1, return_inverse=True)
-    both = np.unique(np.stack([key, values]), axis=1)
-    return np.bincount(both[0], minlength=int(key.max(initial=-1)) + 1)[key]
+        key = np.unique(_paired(key, other), return_inverse=True)[1]
+    width = int(values.max(initial=-1)) + 2
+    of_key = np.unique(_paired(key, values)) // width
+    return np.bincount(of_key, minlength=int(key.max(initial=-1)) + 1)[key]
+
+
+def _paired(left: _Rows, right: _Rows) -> _Rows:
+    """Both numbers as one. There are fewer than 2 ** 31 of each, so one number has room for them; `right` may be -1."""
+    return left * (int(right.max(initial=-1)) + 2) + right + 1
 
 
 def _shares(cluster: _Rows, values: NDArray[np.generic], whole: _Rows) -> NDArray[np.float64]:
@@ -195,23 +233,16 @@ def _links(
     page = members.link_page
     is_own = members.link_host == members.host[page]
     page, host, target = page[~is_own], members.link_host[~is_own], members.link_hash[~is_own]
-    inside = np.unique(np.stack([members.cluster, members.host]), axis=1)
-    is_inside = _among(np.stack([members.cluster[page], host]), inside) & (host >= 0)
+    width = int(members.host.max(initial=-1)) + 1
+    is_inside = np.isin(members.cluster[page] * width + host, members.cluster * width + members.host) & (host >= 0)
     total = np.bincount(page, minlength=rows)
     inner = np.bincount(page[is_inside], minlength=rows) / np.maximum(total, 1)
-    linked = np.unique(np.stack([members.cluster[page[is_inside]], host[is_inside]]), axis=1)
-    inner_hosts = np.bincount(linked[0], minlength=count)
+    linked = np.unique(members.cluster[page[is_inside]] * width + host[is_inside])
+    inner_hosts = np.bincount(linked // max(width, 1), minlength=count)
     page, target = page[~is_inside], target[~is_inside]
     outer = np.bincount(page, minlength=rows)
     kept = copied[page]
     page, target = page[kept], target[kept]
-    _, number = np.unique(target, return_inverse=True)
-    on_hosts = _different(members.host[page], members.cluster[page], members.text[page], number.astype(np.int64))
+    on_hosts = _different(members.host[page], members.cluster[page], members.text[page], _numbered(target))
     shared = np.bincount(page[on_hosts > 1], minlength=rows)
     return inner, outer, np.where(outer > 0, shared / np.maximum(outer, 1), 1.0), inner_hosts
-
-
-def _among(columns: _Rows, known: _Rows) -> NDArray[np.bool_]:
-    """Whether each column is one of the known ones."""
-    _, number = np.unique(np.concatenate([known, columns], axis=1), axis=1, return_inverse=True)
-    return np.isin(number[known.shape[1] :], number[: known.shape[1]])

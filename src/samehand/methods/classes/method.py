@@ -20,6 +20,7 @@ from samehand.store.tables import (
     STYLE_CLUSTERS,
     STYLE_MEMBERS,
 )
+from samehand.store.taken import taken
 
 _SIGNATURES = ["distinct_words", "status", "word_set", "link_hosts"]
 
@@ -45,12 +46,13 @@ class ClassesMethod(Method):
         members = folder.read(STYLE_MEMBERS, ["page_id", "style_cluster_id", "similarity"])
         ids = clusters.column("style_cluster_id").combine_chunks()
         members = members.filter(pc.is_in(members.column("style_cluster_id"), ids))
-        rows = pa.array(folder.page_ids.rows(members.column("page_id").to_numpy()))
+        members = members.sort_by("page_id")
+        rows = folder.page_ids.rows(members.column("page_id").to_numpy())
         found = read_members(
-            members.append_column("made", _made(folder, rows)),
-            folder.read(PAGES, ["url", "url_host_name"]).take(rows),
+            members.append_column("made", _made(folder, pa.array(rows))),
+            taken(folder, PAGES, ["url", "url_host_name"], rows),
             folder.read(REPLICA_MEMBERS, ["page_id", "replica_group_id"]),
-            folder.read(REPLICA_SIGNATURES, _SIGNATURES).take(rows),
+            taken(folder, REPLICA_SIGNATURES, _SIGNATURES, rows),
             clusters,
         )
         table = classify(clusters, found)

@@ -2,8 +2,9 @@
 
 Documents meet in two ways: in the buckets of their K + 1 signatures, where the cosine of their sets of words decides,
 and in the probes of their sketches of neighbouring words, where the Jaccard similarity decides (`pairs`). Both are put
-on one scale: `replica_jaccard` makes near replicas. Groups are stars: every member is near the medoid of its group, and
-what belongs to a group by a chain only is split off. Documents that share less text are told, and never merged.
+on one scale: `replica_jaccard` makes near replicas. Groups are stars: every member is near the medoid of its group, or
+nearly the same as such a member. What belongs to a group by a chain only is split off. Documents that share less text
+are told, and never merged.
 """
 
 import dataclasses
@@ -14,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
-from samehand.grouping.cuts import split_chains
+from samehand.grouping.cuts import join_twins, split_chains
 from samehand.grouping.edges import Edges, cut, in_groups, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
 from samehand.grouping.medoids import Groups, find_medoids
@@ -24,6 +25,12 @@ from samehand.kernels.noise import EMPTY
 from samehand.kernels.text.documents import DocumentRows
 from samehand.methods.replica.pairs import PairSketches, pair_buckets, pair_rule
 from samehand.methods.replica.signatures import ALL_WORDS, PAIRS, Signed, WordSets
+
+TWINS = 0.8
+"""A document that is alone joins the group of one that is so similar to it, on the scale of the Jaccard similarity."""
+KeysOf = Callable[[NDArray[np.int32]], NDArray[np.uint64]]
+"""The keys of some rows: what `Signed.keys` has of them."""
+_BLOCK = 1 << 16
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -88,7 +95,9 @@ class Documents:
         return self.sets.shuffle_keys(rows)
 
     def release(self) -> None:
-        """Documents are in memory, and stay there."""
+        """Gives memory back, as far as sets of words and sketches are mapped from files."""
+        self.sets.release()
+        self.pairs.release()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -149,7 +158,8 @@ def find_replicas(
     is_grouped = np.zeros(len(page_ids), np.bool_)
     is_grouped[forest.pairs.ravel()] = True
     documents = Documents(sets_of(is_grouped), pairs, settings.replica_min_centre_cosine, settings.replica_jaccard)
-    members, groups = group_documents(page_ids, documents, signed.keys(), forest, settings)
+    members, groups = group_documents(page_ids, documents, signed.keys_of, forest, settings)
+    documents.release()
     return Replicas(members, groups, shared_texts(page_ids, pairs, by_pairs, members), counts)
 
 
@@ -165,17 +175,18 @@ def replica_forest(by_words: Edges, by_pairs: Edges, rows: int, settings: Settin
 
 
 def group_documents(
-    page_ids: NDArray[np.int64], documents: Documents, keys: NDArray[np.uint64], forest: Edges, settings: Settings
+    page_ids: NDArray[np.int64], documents: Documents, keys_of: KeysOf, forest: Edges, settings: Settings
 ) -> tuple[pa.Table, pa.Table]:
     """Members and groups of documents whose forest of near replicas, best edge first, is known."""
-    labels = cut(forest, len(keys), 0.0)
+    labels = cut(forest, len(page_ids), 0.0)
     strict = settings.replica_jaccard
     labels = split_chains(documents, forest, labels, threshold=0.0, least=strict)
+    labels = join_twins(forest, labels, least=max(strict, TWINS))
     rows = in_groups(labels)
     groups = find_medoids(documents, rows, labels[rows])
     medoids = np.repeat(groups.medoids, groups.sizes())
     cosines = documents.sets.similarities(medoids, groups.members)
-    members = _members_table(page_ids, documents, keys, forest, groups, cosines, settings.replica_cosine)
+    members = _members_table(page_ids, documents, keys_of, forest, groups, cosines, settings.replica_cosine)
     return members, _groups_table(page_ids, groups, cosines)
 
 
@@ -221,7 +232,7 @@ def agreeing_lexicon(
 def _members_table(
     page_ids: NDArray[np.int64],
     documents: Documents,
-    keys: NDArray[np.uint64],
+    keys_of: KeysOf,
     forest: Edges,
     groups: Groups,
     cosines: NDArray[np.float32],
@@ -233,7 +244,11 @@ def _members_table(
     pairs = forest.pairs[edges]
     others = np.where(pairs[:, 0] == groups.members, pairs[:, 1], pairs[:, 0])
     linked = documents.sets.similarities(groups.members, others)
-    lexicons = agreeing_lexicon(keys, pairs, linked, least)
+    lexicons = np.empty(len(pairs), np.int64)
+    for start in range(0, len(pairs), _BLOCK):
+        block, ends = slice(start, start + _BLOCK), pairs[start : start + _BLOCK]
+        places = np.arange(ends.size, dtype=np.int32).reshape(-1, 2)
+        lexicons[block] = agreeing_lexicon(keys_of(ends.ravel()), places, linked[block], least)
     jaccards, _ = documents.pairs.estimates(np.repeat(groups.medoids, groups.sizes()), groups.members)
     columns = [
         page_ids[groups.members],

@@ -30,6 +30,7 @@ from samehand.base.settings import PUBLIC_KEY
 from samehand.html import Markup
 from samehand.kernels.text import pairs
 from samehand.kernels.text import words as kernel
+from samehand.kernels.text.main_text import in_main_text
 from samehand.methods.replica.folding import characters
 
 FORMAT = 2
@@ -74,12 +75,13 @@ class Blocks:
 
     @classmethod
     def of_pages(cls, found: Markup) -> Self:
-        """The blocks of pages. A block that is half links is a menu."""
+        """The blocks of pages. A block that is half links is a menu; text outside of the main text counts as one."""
         is_first = np.zeros(found.block_ends.size, np.bool_)
         is_first[found.block_offsets[:-1][np.diff(found.block_offsets) > 0]] = True
         sizes = np.diff(found.block_ends, prepend=0)
         sizes[is_first] = found.block_ends[is_first]
-        return cls(found.block_ends, 2 * found.block_links < sizes, found.block_offsets)
+        is_text = in_main_text(found.block_ends, 2 * found.block_links < sizes, found.block_offsets)
+        return cls(found.block_ends, is_text, found.block_offsets)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

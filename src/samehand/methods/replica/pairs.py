@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import shuffle_keys
 from samehand.grouping.forest import CheckRule
+from samehand.grouping.memory import release
 from samehand.grouping.probes import Buckets, plan_probes
 from samehand.kernels import buckets
 from samehand.kernels.hashing import GOLDEN
@@ -74,7 +75,8 @@ class PairSketches:
         return shuffle_keys(rows.astype(np.int64))
 
     def release(self) -> None:
-        """Sketches are in memory, and stay there."""
+        """Gives memory back, if the sketches are mapped from a file."""
+        release(self.sketches)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

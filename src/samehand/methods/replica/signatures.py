@@ -125,6 +125,10 @@ class Signed:
         """What makes two documents candidates, one column each: the signatures, and last the whole sets of words."""
         return np.column_stack([self.signatures, self.digests])
 
+    def keys_of(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """The keys of some rows."""
+        return np.column_stack([self.signatures[rows], self.digests[rows]])
+
 
 def _fixed_rows(column: pa.ChunkedArray, kind: np.dtype[Any]) -> NDArray[Any]:
     """The values of a column of fixed width, a row each."""

@@ -1,5 +1,8 @@
 """From signatures to the answers of a run: groups of near replicas, their members, and who shares text."""
 
+import dataclasses
+import tempfile
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -8,10 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
+from samehand.grouping.memory import mapped_zeros, release
+from samehand.kernels.text.pairs import SLOTS
 from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.signatures import Signed, WordSets
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
+from samehand.store.taken import gathered, taken
 
 KEY_COLUMNS = [
     "page_id",
@@ -24,19 +30,16 @@ KEY_COLUMNS = [
     "overlap_secondary",
     "markup_flags",
 ]
+_RELEASED = 1 << 16
+"""After so many rows the memory of what was written is given back."""
 _PAGE_COLUMNS = ["url", "doc_id", "url_host_name", "url_host_private_domain"]
 
 
 def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> dict[str, Any]:
     """Writes members and groups of near replicas, and who shares text; returns their counts."""
-    rows = folder.read(REPLICA_SIGNATURES, KEY_COLUMNS)
-    nothing = pa.LargeListArray.from_arrays(np.zeros(rows.num_rows + 1, np.int64), pa.array([], pa.uint32()))
+    signed, statuses, capped = _read_signed(folder, settings)
     found = find_replicas(
-        rows.column("page_id").to_numpy(),
-        Signed.of(rows.append_column("word_set", nothing)),
-        settings,
-        sets_of=lambda wanted: _load_sets(folder, wanted),
-        threads=threads,
+        folder.page_ids.ids(), signed, settings, sets_of=lambda wanted: _load_sets(folder, wanted), threads=threads
     )
     members = _named(folder, found.members)
     groups = _ranked(found.groups, members)
@@ -44,44 +47,87 @@ def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> di
     numbered = pc.index_in(members.column("replica_group_id"), groups.column("replica_group_id").combine_chunks())
     folder.write(REPLICA_MEMBERS, members.append_column("group_number", pc.add(numbered.cast(pa.int64()), 1)))
     folder.write(REPLICA_SHARES, _with_urls(folder, found.shares))
-    statuses = {row["values"]: row["counts"] for row in pc.value_counts(rows.column("status")).to_pylist()}
     return {
         "groups": groups.num_rows,
         "grouped_documents": members.num_rows,
         "sharing_documents": found.shares.num_rows,
         "statuses": dict(sorted(statuses.items())),
-        "markup_capped": int(np.count_nonzero(rows.column("markup_flags").to_numpy())),
+        "markup_capped": capped,
         "checks": found.counts.checks,
         "leader_cap_hits": found.counts.leader_cap_hits,
     }
 
 
+def _read_signed(folder: RunFolder, settings: Settings) -> tuple[Signed, Counter[str], int]:
+    """All documents without their words, what became of them, and how many hit a limit of the markup pass.
+
+    Signatures and sketches are mapped from files: one column of signatures at a time is in memory, and the sketches
+    only while they are compared.
+    """
+    rows = len(folder.page_ids)
+    signatures = mapped_zeros(folder.path, (settings.randomised_lexicons + 1, rows), np.uint64)
+    sketches = mapped_zeros(folder.path, (rows, SLOTS), np.uint8)
+    digests, pairs = np.empty(rows, np.uint64), np.empty(rows, np.int32)
+    statuses: Counter[str] = Counter()
+    first = capped = 0
+    for batch in folder.iterate(REPLICA_SIGNATURES, KEY_COLUMNS):
+        found, here = _signed(pa.Table.from_batches([batch])), slice(first, first + len(batch))
+        signatures[:, here], sketches[here] = found.signatures.T, found.sketches
+        digests[here], pairs[here] = found.digests, found.pairs
+        counted = pc.value_counts(batch.column("status")).to_pylist()
+        statuses.update({row["values"]: row["counts"] for row in counted})
+        capped += int(np.count_nonzero(batch.column("markup_flags").to_numpy()))
+        first += len(batch)
+        if first // _RELEASED != (first - len(batch)) // _RELEASED:
+            release(signatures)
+            release(sketches)
+    none = np.zeros(0, np.int64)
+    sets = WordSets(np.zeros(rows + 1, np.int64), np.zeros(0, np.uint32))
+    return Signed(signatures.T, digests, sets, sketches, pairs, none, none), statuses, capped
+
+
+def _signed(rows: pa.Table) -> Signed:
+    """Documents without their words, from rows of replica/signatures."""
+    nothing = pa.LargeListArray.from_arrays(np.zeros(rows.num_rows + 1, np.int64), pa.array([], pa.uint32()))
+    return Signed.of(rows.append_column("word_set", nothing))
+
+
 def stored_sketches(rows: pa.Table) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Sketches of neighbouring words and the numbers of pairs, from rows of replica/signatures."""
-    nothing = pa.LargeListArray.from_arrays(np.zeros(rows.num_rows + 1, np.int64), pa.array([], pa.uint32()))
-    signed = Signed.of(rows.append_column("word_set", nothing))
+    signed = _signed(rows)
     return signed.sketches, signed.pairs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _MappedSets(WordSets):
+    """Sets of words in a file."""
+
+    def release(self) -> None:
+        """Gives memory back."""
+        release(self.words)
 
 
 def _load_sets(folder: RunFolder, wanted: NDArray[np.bool_]) -> WordSets:
     """The sets of words of the wanted documents, and empty ones of all others."""
-    sizes: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
-    words: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)]
-    first = 0
-    for number in folder.part_numbers(REPLICA_SIGNATURES):
-        lists = folder.read_part(REPLICA_SIGNATURES, number, ["word_set"]).column("word_set").combine_chunks()
-        chosen = pa.array(wanted[first : first + len(lists)])
-        sizes.append(pc.if_else(chosen, pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False))
-        words.append(lists.filter(chosen).flatten().to_numpy())
-        first += len(lists)
-    return WordSets(np.cumsum(np.concatenate(sizes), dtype=np.int64), np.concatenate(words))
+    rows = np.flatnonzero(wanted)
+    starts = np.zeros(len(wanted) + 1, np.int64)
+    with tempfile.TemporaryFile(dir=folder.path) as file:
+        done = 0
+        for batch in taken(folder, REPLICA_SIGNATURES, ["word_set"], rows):
+            sets = batch.column("word_set")
+            starts[rows[done : done + len(sets)] + 1] = np.diff(sets.offsets)
+            done += len(sets)
+            file.write(sets.flatten().to_numpy())
+        np.cumsum(starts, out=starts)
+        file.flush()
+        words = np.memmap(file, np.uint32, "r+", shape=(int(starts[-1]),)) if starts[-1] else np.zeros(0, np.uint32)
+    return _MappedSets(starts, words)
 
 
 def _with_urls(folder: RunFolder, shares: pa.Table) -> pa.Table:
     """Shared texts with the addresses of both documents."""
-    pages = folder.read(PAGES, ["url", "doc_id"])
     left, right = (
-        pages.take(pa.array(folder.page_ids.rows(shares.column(name).to_numpy())))
+        gathered(folder, PAGES, ["url", "doc_id"], folder.page_ids.rows(shares.column(name).to_numpy()))
         for name in ("page_id", "with_page_id")
     )
     columns = {name: shares.column(name) for name in shares.column_names}
@@ -92,8 +138,7 @@ def _with_urls(folder: RunFolder, shares: pa.Table) -> pa.Table:
 
 def _named(folder: RunFolder, members: pa.Table) -> pa.Table:
     """Members with their URLs, hosts and sites."""
-    rows = folder.page_ids.rows(members.column("page_id").to_numpy())
-    named = folder.read(PAGES, _PAGE_COLUMNS).take(pa.array(rows))
+    named = gathered(folder, PAGES, _PAGE_COLUMNS, folder.page_ids.rows(members.column("page_id").to_numpy()))
     hosts = named.column("url_host_name")
     columns = {name: members.column(name) for name in members.column_names}
     columns |= {"url": named.column("url"), "doc_id": named.column("doc_id"), "host": hosts}

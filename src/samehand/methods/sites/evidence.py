@@ -119,6 +119,33 @@ class Evidence:
 
 def cluster_evidence(features: Features, rows: NDArray[np.int64]) -> Evidence:
     """The figures of the pages in `rows`, which form a cluster."""
+    return _alone(features, int(rows[0])) if rows.size == 1 else _together(features, rows)
+
+
+def _alone(features: Features, row: int) -> Evidence:
+    """The same for one page, with which nothing is shared: most clusters of real pages are one page."""
+    words, links = float(features.words[row]), float(features.links[row])
+    own_title = bool(features.title_keys[row] != 0)
+    no_title = 0.5 * bool(features.starts_with_domain[row]) if own_title else 1.0
+    asked = 0.5 * float(features.query_links[row])
+    targets = min(1.0, asked / links) if links else (-1.0 if features.redirect_targets[row] else np.nan)
+    prose = max(0.0, words - LINK_WORDS * links - AD_WORDS * asked)
+    figures = (words, 0.0, prose, own_title, no_title, targets)
+    return Evidence(
+        same_text_share=0.0 if words else 1.0,
+        own_words=words,
+        prose=prose,
+        same_title=no_title,
+        shared_targets=0.0 if np.isnan(targets) else targets,
+        words=words,
+        own_name=float(features.own_names[row]),
+        purpose=float(has_purpose(features.purposes[row : row + 1])[0]),
+        distinct_owners=1,
+        pages=PageFigures(*(np.array([value]) for value in figures)),
+    )
+
+
+def _together(features: Features, rows: NDArray[np.int64]) -> Evidence:
     owners, owner_of = _distinct_owners(features, rows)
     words = features.words[owners].astype(np.float64)
     same_text = _same_text_shares(features.sketches, owners)

@@ -103,11 +103,13 @@ def _taken_name(s: Signs) -> NDArray[np.bool_]:
 def _keywords(s: Signs) -> NDArray[np.bool_]:
     """Is a list of keywords for one place under its own name, and nothing else.
 
-    A search engine or a chooser of countries is one, too, so that without another sign no other link may be there.
+    A shop or a chooser of countries may be one, too, so that without another sign the links must ask for words, and no
+    other links may be there.
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
     signed = (s.said("parked") + s.said("parked-weak") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
-    alone = (s.links - s.keyword_links <= 2) & (s.query_links + s.telling_links > 0) & (s.shows("source-chooser") == 0)
+    words = 2 * s.wordy_links >= s.keyword_links
+    alone = (s.links - s.keyword_links <= 2) & words & (s.shows("source-chooser") == 0)
     few = _thin(s, 200, 40, 40) & (s.tags["img"] < 6) & (s.tags["form"] < 3) & (s.source_bytes < 60_000)
     found: NDArray[np.bool_] = few & (
         (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)

@@ -23,6 +23,8 @@ SAME_TEXT, TEXT_WORDS = 0.7, 30
 """Texts are the same if they share this part of their pairs of words, and have so many words."""
 NAME_LETTERS = 5
 """Shorter names are often words that many owners use."""
+NAMED_MATES = 3
+"""Other sites of the owner that a reason names."""
 MIN_SIGNS = 2
 """Different signs that join two sites."""
 TEXT, ID, SECOND_ID, STYLE, NAME = "same text", "same account id", "same second account id", "same style", "same name"
@@ -62,13 +64,23 @@ def find_owners(
         a, b = _root(parents, left), _root(parents, right)
         parents[max(a, b)] = min(a, b)
     group_of = {row: _root(parents, row) for row in sorted(parents)}
-    kinds, reasons = {}, {}
-    for row in group_of:
-        found = set().union(*(found for pair, found in joined.items() if row in pair))
-        mates = sorted(sites[mate] for mate in group_of if group_of[mate] == group_of[row] and mate != row)
-        kinds[row] = COPIES if TEXT in found else NETWORK
-        reasons[row] = f"{', '.join(sorted(found))} as {', '.join(mates[:3])}{' and others' * (len(mates) > 3)}"
+    signs_of: dict[int, set[str]] = {row: set() for row in group_of}
+    for pair, found in joined.items():
+        for row in pair:
+            signs_of[row] |= found
+    members: dict[int, list[str]] = {}
+    for row in sorted(group_of, key=lambda row: sites[row]):
+        members.setdefault(group_of[row], []).append(sites[row])
+    kinds = {row: COPIES if TEXT in found else NETWORK for row, found in signs_of.items()}
+    reasons = {row: _reason(found, sites[row], members[group_of[row]]) for row, found in signs_of.items()}
     return Owners(group_of, kinds, reasons)
+
+
+def _reason(signs: set[str], site: str, members: Sequence[str]) -> str:
+    """What a site has in common with others of its group, and the first of them."""
+    mates = [mate for mate in members[: NAMED_MATES + 1] if mate != site][:NAMED_MATES]
+    others = " and others" if len(members) > NAMED_MATES + 1 else ""
+    return f"{', '.join(sorted(signs))} as {', '.join(mates)}{others}"
 
 
 def _same_host(left: str, right: str) -> bool:

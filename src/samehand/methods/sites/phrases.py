@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import read_only
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.text.phrases import (
     ANCHOR_BYTES,
@@ -87,7 +88,9 @@ def folded(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts as `Phrases.find` and the words of sites want them."""
-    texts: tuple[NDArray[np.uint8], NDArray[np.int64]] = fold_texts(data, offsets, folding_table(), most)
+    texts: tuple[NDArray[np.uint8], NDArray[np.int64]] = fold_texts(
+        read_only(data), read_only(offsets), folding_table(), most
+    )
     return texts
 
 

@@ -137,6 +137,11 @@ class Signs:
         return most
 
     @property
+    def wordy_links(self) -> NDArray[np.int32]:
+        """Links whose query holds words."""
+        return self.site_links.counts[:, link_columns.WORDS]
+
+    @property
     def telling_links(self) -> NDArray[np.int32]:
         """Links that tell another site the own domain."""
         return self.site_links.counts[:, link_columns.TO_NAME]
@@ -302,6 +307,6 @@ def keyword_lists(signs: Signs) -> NDArray[np.bool_]:
 
 
 def told_lists(signs: Signs) -> NDArray[np.bool_]:
-    """Whether most links tell another site the own domain."""
-    told = signs.telling_links
+    """Whether most links tell one other site the own domain."""
+    told = np.minimum(signs.telling_links, signs.site_links.target_links[:, 0])
     return (told >= LEAST_KEYWORDS) & (told >= MOST_OF * signs.links)

@@ -14,7 +14,7 @@ DEFAULTS = (HOSTING, REGISTRAR, CMS, SOON, SUSPENDED)
 """Kinds of pages that a site's owner has not filled yet, or no more."""
 ACCUSING = (PARKED_ADS, FOR_SALE, FARM)
 KINDS = (*NO_SITE, *DEFAULTS, FOR_SALE, PARKED_ADS, COPIES, FARM, NETWORK, REAL, UNSURE)
-PARKED_KINDS = (*ACCUSING, REGISTRAR)
+PARKED_KINDS = (PARKED_ADS, FOR_SALE, REGISTRAR)
 """Kinds that make a provider one of parked domains."""
 
 PARKED, OK, UNKNOWN = "parked", "ok", "unknown"

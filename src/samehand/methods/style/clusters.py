@@ -24,8 +24,6 @@ from samehand.kernels.segments import distinct_values
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
-LEAST_ACROSS_BRIDGE = 0.02
-"""Mean similarity that two clusters need to be in a family because both are similar to a third."""
 _STRETCH = 1 << 20
 
 
@@ -59,10 +57,12 @@ def family_labels(
 def firm_links(things: Comparable, forest: Edges, tight: NDArray[np.int32], settings: Settings) -> Edges:
     """The links that families are made of: those with support, without bridges. `tight` are components of pages.
 
-    The preset "paper", which has noise alone, does not look for bridges.
+    The preset "paper" knows neither.
     """
+    if settings.estimator == "paper":
+        return forest
     firm = supported(things, forest, tight, weak_below=settings.weak_link_below, min_support=settings.weak_link_support)
-    return without_bridges(things, firm, tight, least=LEAST_ACROSS_BRIDGE) if settings.markup_dimensions else firm
+    return without_bridges(things, firm, tight)
 
 
 def cluster_labels(

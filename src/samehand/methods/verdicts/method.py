@@ -7,7 +7,7 @@ from samehand.base.settings import Settings
 from samehand.methods.guard import never_guard
 from samehand.methods.method import Counts, Method, OnGroupProgress
 from samehand.methods.verdicts.judge import judge_run
-from samehand.methods.verdicts.model import read_weights
+from samehand.methods.verdicts.model import run_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.store.folder import RunFolder
 from samehand.store.labels import LabelFile, digest_of
@@ -38,11 +38,11 @@ class VerdictsMethod(Method):
     def group_source(self, folder: RunFolder, settings: Settings) -> str:
         """The policy, the weights, the labels by hand, and the guard."""
         labels = digest_of(LabelFile.of(folder).labels())
-        return f"{read_policy(settings.policy)} {read_weights().digest} {labels} {never_guard().digest()}"
+        return f"{read_policy(settings.policy)} {run_weights(folder).digest} {labels} {never_guard().digest()}"
 
     def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
         """Judges pages, sites, clusters and providers."""
-        return judge_run(folder, read_weights(), read_policy(settings.policy))
+        return judge_run(folder, run_weights(folder), read_policy(settings.policy))
 
     def status(self, counts: Counts) -> list[str]:
         """How many pages and sites are to be kept, reviewed, dropped or blocked."""

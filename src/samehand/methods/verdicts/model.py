@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.errors import SettingsError
+from samehand.store.files import WEIGHTS
+from samehand.store.folder import RunFolder
 from samehand.store.shape import fits
 
 SHIPPED_WEIGHTS = Path(__file__).parents[2] / "data" / "verdict.toml"
 
+MOST_WEIGHT = 20.0
+"""The largest weight that a run may have: log-odds beyond this say no more."""
+_AGAIN = "Remove it: then the shipped weights count, and samehand verdicts --refit fits new ones."
 _CURVES = ("log_odds", "probability", "low", "high")
 _SHAPE = {
     "prior": float,
@@ -81,6 +87,40 @@ def read_weights(path: Path = SHIPPED_WEIGHTS) -> Weights:
     if not fits(stored, _SHAPE):
         raise SettingsError(f"{path} is no file of weights: it needs prior, groups, symbols and calibration.")
     return _checked(path, stored, hashlib.sha256(raw).hexdigest()[:16])
+
+
+def run_weights(folder: RunFolder) -> Weights:
+    """The weights of a run: the shipped ones, with those that were fitted to its labels in their place."""
+    shipped, path = read_weights(), folder.own_file(WEIGHTS)
+    if not path.is_file():
+        return shipped
+    try:
+        raw = path.read_bytes()
+        stored = tomllib.loads(raw.decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be used ({error}). {_AGAIN}") from None
+    weights: dict[str, float] = stored.get("weights", {})
+    if not fits(stored, {"prior": float, "weights": {str: float}}) or not set(weights) <= set(shipped.symbols):
+        raise SettingsError(f"{path} is no file of weights. {_AGAIN}")
+    if any(abs(value) > MOST_WEIGHT for value in (stored["prior"], *weights.values())):
+        raise SettingsError(f"{path} has a weight beyond {MOST_WEIGHT}. {_AGAIN}")
+    return with_weights(shipped, stored["prior"], weights, hashlib.sha256(raw).hexdigest()[:16])
+
+
+def with_weights(known: Weights, prior: float, weights: Mapping[str, float], digest: str = "") -> Weights:
+    """The same symbols, groups and calibration with other weights."""
+    symbols = {
+        name: dataclasses.replace(symbol, weight=float(weights.get(name, symbol.weight)))
+        for name, symbol in known.symbols.items()
+    }
+    return dataclasses.replace(known, prior=float(prior), symbols=symbols, digest=f"{known.digest} {digest}")
+
+
+def weights_text(weights: Weights, known: Weights) -> str:
+    """The file of a run: the prior, and the weights that differ from the known ones."""
+    changed = [one for name, one in weights.symbols.items() if one.weight != known.symbols[name].weight]
+    lines = [f"prior = {weights.prior}", "", "[weights]", *(f"{one.name} = {one.weight}" for one in changed)]
+    return "\n".join(lines) + "\n"
 
 
 def _checked(path: Path, stored: dict[str, Any], digest: str) -> Weights:

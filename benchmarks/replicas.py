@@ -1,0 +1,135 @@
+"""Near replicas and classes of a million pages, Parquet to Parquet: `make bench`, or python -m benchmarks.replicas.
+
+Rows are planted as `benchmarks.planted` plants fingerprints: no HTML is read. Copies of a text keep 0.85 to 1 of its
+values; a quarter of the pages has only a template in common with its cluster. Memory is that of a process of its own.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from benchmarks.planted import PART_ROWS, plant, planted_values
+from benchmarks.scale import peak_memory
+from samehand.base.settings import Settings
+from samehand.methods.registry import methods
+from samehand.store.done import part_name
+from samehand.store.folder import RunFolder
+from samehand.store.tables import REPLICA_SIGNATURES, STYLE_CLUSTERS, STYLE_MEMBERS
+
+ROWS = 1_000_000
+WORDS, SLOTS = 150, 128
+SIGNATURE_KEPT = 0.6
+
+
+def plant_documents(path: Path, rows: int) -> RunFolder:
+    """A run folder with pages, their style clusters, and rows of replica."""
+    settings = Settings(markup_dimensions=0)
+    planted = plant(path, rows, settings=settings)
+    folder, labels = planted.folder, planted.labels
+    draw = np.random.Generator(np.random.PCG64(5))
+    texts = np.where(draw.random(rows) < 0.25, -1, labels)
+    kept = 0.85 + 0.15 * draw.random(int(labels.max(initial=0)) + 1)
+    for number, first in enumerate(range(0, rows, PART_ROWS)):
+        _write_documents(folder, number, texts[first : first + PART_ROWS], kept, draw)
+        unit = folder.done.get(part_name("style", number))
+        folder.done.set(part_name("replica", number), dict(unit or {}))
+    _write_clusters(folder, labels)
+    return folder
+
+
+def _write_documents(
+    folder: RunFolder, number: int, texts: NDArray[np.int64], kept: NDArray[np.float64], draw: np.random.Generator
+) -> None:
+    settings = folder.settings()
+    rows, columns = len(texts), settings.randomised_lexicons + 1
+    values = planted_values(draw, texts, kept, WORDS + SLOTS)
+    words = np.sort(values[:, :WORDS], axis=1).ravel()
+    signatures = planted_values(draw, texts, np.full(kept.size, SIGNATURE_KEPT), 2 * columns).view(np.uint64)
+    hosts = draw.integers(1, 1 << 40, 3 * rows, dtype=np.uint64)
+    ends = np.arange(rows + 1, dtype=np.int64)
+    table = pa.table(
+        [
+            (np.int64(number) << 32) + ends[:-1],
+            *[np.full(rows, count) for count in (WORDS, 60, 0)],
+            pa.array(["signed"] * rows),
+            draw.integers(1, 1 << 62, rows, dtype=np.uint64),
+            _fixed(signatures.view(np.uint8)),
+            np.full(rows, WORDS, np.int32),
+            _fixed(np.ascontiguousarray((values[:, WORDS:] & 0xFF).astype(np.uint8))),
+            pa.LargeListArray.from_arrays(WORDS * ends, words),
+            pa.LargeListArray.from_arrays(3 * ends, np.sort(hosts.reshape(-1, 3), axis=1).ravel()),
+            np.zeros(rows, np.uint8),
+        ],
+        schema=REPLICA_SIGNATURES.schema(settings),
+    )
+    target = folder.part_path(REPLICA_SIGNATURES, number)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, target, compression="zstd", row_group_size=2048, use_dictionary=False)
+
+
+def _fixed(rows: NDArray[np.uint8]) -> pa.Array:
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(rows.shape[1]), len(rows), [None, pa.py_buffer(rows)])
+
+
+def _write_clusters(folder: RunFolder, labels: NDArray[np.int64]) -> None:
+    """The style clusters that were planted."""
+    page_ids, rows = folder.page_ids.ids(), np.flatnonzero(labels >= 0)
+    names, firsts, places = np.unique(labels[rows], return_index=True, return_inverse=True)
+    ids = page_ids[rows[firsts]]
+    numbers, urls = np.arange(1, len(names) + 1), pa.array(["http://x.example/"] * len(rows))
+    members = [urls, pa.nulls(len(rows), pa.string()), page_ids[rows], numbers[places], ids[places], ids[places]]
+    folder.write(STYLE_MEMBERS, _table(STYLE_MEMBERS, [*members, np.ones(len(rows), np.float32)]))
+    ones = np.ones(len(names))
+    counts = [np.bincount(places), np.bincount(places), np.bincount(places)]
+    clusters = [numbers, ids, ids, *counts, ones, ones.astype(np.float32), ones, ids, urls[: len(names)]]
+    folder.write(STYLE_CLUSTERS, _table(STYLE_CLUSTERS, clusters))
+
+
+def _table(table: Any, columns: list[Any]) -> pa.Table:
+    return pa.table(columns, names=table.fixed_schema.names).cast(table.fixed_schema)
+
+
+def measure(path: Path, name: str) -> dict[str, Any]:
+    """Groups the run by one method."""
+    folder = RunFolder(path)
+    method, start, began, spent = methods()[name], peak_memory(), time.perf_counter(), time.process_time()
+    counts = method.group(folder, folder.settings(), threads=2, on_progress=lambda done, total: None)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - spent
+    return {"seconds": seconds, "cpu": cpu, "memory": peak_memory() - start, "counts": counts}
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--measure", nargs=2, metavar=("RUN", "METHOD"), help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.measure:
+        print(json.dumps(measure(Path(chosen.measure[0]), chosen.measure[1])))
+        return
+    Path("build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir="build") as scratch:
+        plant_documents(Path(scratch), chosen.rows)
+        print(f"{chosen.rows:,} pages (target: 60 s, 100 bytes a page beyond start-up)")
+        for name in ("replica", "classes"):
+            command = [sys.executable, "-m", "benchmarks.replicas", "--measure", scratch, name]
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            found = json.loads(done.stdout.splitlines()[-1])
+            print(
+                f"  {name:8} {found['seconds']:7.1f} s, {found['cpu']:7.1f} CPU s, "
+                f"{found['memory'] / chosen.rows:6.0f} bytes a page; {found['counts']}"
+            )
+
+
+if __name__ == "__main__":
+    main()
