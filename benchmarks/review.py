@@ -9,6 +9,7 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,28 +44,36 @@ _EVIDENCE = [{"symbol": "SHARED_TEMPLATE", "group": "sameness", "value": 1.0, "l
 _STRETCH = 1 << 17
 
 
-def make_run(path: Path, pages: int, *, seed: int = 1) -> RunFolder:
-    """A run folder of clusters of all sizes; the largest has an eighth of the pages, three pages of ten are alone."""
+def make_run(path: Path, pages: int, *, sizes: Sequence[int] = (), seed: int = 1) -> RunFolder:
+    """A run folder of clusters of these sizes, or of all sizes; the other pages are alone."""
     draw = np.random.Generator(np.random.PCG64(seed))
-    sizes = np.minimum((2 * draw.random(pages // 4) ** -0.9).astype(np.int64), pages // 8)
-    sizes[0] = pages // 8
-    sizes = np.sort(sizes[: np.searchsorted(np.cumsum(sizes), 0.7 * pages)])[::-1]
+    chosen = np.array(sizes, np.int64) if sizes else _sizes(draw, pages)
     labels = np.full(pages, -1, np.int64)
-    labels[: sizes.sum()] = np.repeat(np.arange(sizes.size), sizes)
+    labels[: chosen.sum()] = np.repeat(np.arange(chosen.size), chosen)
     draw.shuffle(labels)
     rows = np.arange(pages)
     ids = ((rows // PART_ROWS) << 32) + rows % PART_ROWS
     folder = RunFolder(path)
     _write_pages(folder, ids)
-    _write_manifest(folder, pages, sizes)
-    _write_clusters(folder, draw, labels, ids, sizes)
+    _write_manifest(folder, pages, chosen)
+    _write_clusters(folder, draw, labels, ids, chosen)
     _write_units(folder, draw, labels, ids)
     return folder
 
 
+def _sizes(draw: np.random.Generator, pages: int) -> NDArray[np.int64]:
+    """The largest has an eighth of the pages; three pages of ten are in none."""
+    sizes = np.minimum((2 * draw.random(pages // 4) ** -0.9).astype(np.int64), pages // 8)
+    sizes[0] = pages // 8
+    return np.sort(sizes[: np.searchsorted(np.cumsum(sizes), 0.7 * pages)])[::-1]
+
+
 def _write_manifest(folder: RunFolder, pages: int, sizes: NDArray[np.int64]) -> None:
     settings = Settings()
-    actions = {name: {"keep": pages} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")}
+    actions: dict[str, Any] = {
+        name: {"keep": pages} for name in ("page_actions", "page_kinds", "site_actions", "site_kinds")
+    }
+    actions |= {"labels": 0, "unknown_labels": 0, "label_digest": 0}
     style = {"clusters": int(sizes.size), "clustered_pages": int(sizes.sum()), "families": int(sizes.size)}
     counts = ("buckets", "checks", "equal", "leader_cap_hits", "markup_capped", "own_names")
     style |= dict.fromkeys(counts, 0) | {"cluster_miss_probability": 0.0, "family_miss_probability": 0.0}
@@ -139,7 +148,7 @@ def _write_clusters(
     settings, count = Settings(), sizes.size
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(count))
-    centres = ids[order[starts]]
+    centres = ids[order[np.where(sizes > 0, starts, 0)]]  # a page that is alone, for a cluster of none
     common = {
         "cluster_number": np.arange(1, count + 1),
         "style_cluster_id": centres,

@@ -2,13 +2,17 @@
 
 The model is made from 133 sessions of the European Parliament (acknowledged as their source), 99 novels of 1840 to
 1920 (public domain) and 1,627 documentation pages (free licences), two fifths of each kept apart. The detector learns
-from one of these fifths, and from mail, newswire, news, blogs, film reviews, pages, home pages and licences. No text of
-them is kept: counts of n-grams, classes of words, subjects of words, and the trees of the detector. The same data give
-the same files. `--detector-only` keeps the model and what is known of its words.
+from one of these fifths, and from mail, newswire, news, blogs, film reviews, pages, home pages, licences, manuals,
+glossaries, descriptions and stories (`debian_texts`). No text of them is kept: counts of n-grams, classes of words,
+subjects of words, weights of patterns, and the trees of the detector. The same data give the same files.
+`--keep words` keeps the model with the classes and subjects of words, `--keep tables` patterns, too. The measured
+texts are kept in build/, where the evaluation finds them.
 """
 
 import argparse
-from collections.abc import Sequence
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,11 +20,15 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluation import debian_texts
 from evaluation import language_corpora as corpora
 from evaluation.corpora import debian_pages
-from evaluation.detector_training import Samples, learn, samples_of
+from evaluation.detector_samples import Samples, samples_of
+from evaluation.detector_training import learn
+from evaluation.pattern_training import learn_patterns
 from samehand.html import visible_text
 from samehand.kernels.ngrams.tries import FIRST_WORD
+from samehand.kernels.text.patterns import KINDS
 from samehand.kernels.text.word_shapes import ENDINGS, WORD, word_shapes
 from samehand.methods.language import katz
 from samehand.methods.language.counting import Counts, count_spans
@@ -28,6 +36,7 @@ from samehand.methods.language.detector import LEAST_KNOWN, SHIPPED_DETECTOR, SH
 from samehand.methods.language.features import (
     FUNCTION_WORDS,
     Tables,
+    heavy_topics_of,
     known_shares,
     lowered,
     stem_chances_of,
@@ -42,6 +51,10 @@ MOST_WORDS, CUTOFFS = 40_000, (1, 3, 4, 4)
 OWN_CLASSES, LEARNED_CLASSES = 62, 64
 TOPIC_WORDS, TOPIC_SIZE, TOPIC_BLOCK = 16_000, 32, 120
 STEP = 1 / 16
+SAMPLES = Path("build") / "detector_samples.npz"
+REPORTED_ONLY = "essays"
+"""The genre that nothing is learned from and no bar is set on."""
+_LONGEST_GENRE = 14_000_000
 _CONTEXTS = 300
 _FEWEST_WORDS = 60
 
@@ -59,16 +72,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--model", type=Path, default=SHIPPED_MODEL)
     parser.add_argument("--detector", type=Path, default=SHIPPED_DETECTOR)
-    parser.add_argument("--detector-only", action="store_true")
+    parser.add_argument(
+        "--debian", type=Path, default=Path("build/debian"), help="what evaluation.debian_texts fetched"
+    )
+    parser.add_argument("--keep", choices=("words", "tables"))
     options = parser.parse_args()
-    if options.detector_only:
+    if options.keep is None:
+        tokens = _tokens_of_parts(options.data)
+        model = katz.train(_counts(tokens), CUTOFFS, metadata={"case": "lower"})
+        model.save(options.model, compact=True)
+        model = Model.open(options.model)
+        language = Language(model, learn_tables(model, tokens, corpora.spam_words(options.data)))
+    else:
         known = Detector.load(options.detector, model=Model.open(options.model))
         language = Language(known.model, known.tables)
-    else:
-        language = learn_language(_tokens_of_parts(options.data), corpora.spam_words(options.data))
-        language.model.save(options.model, compact=True)
-        language = Language(Model.open(options.model), language.tables)
-    learn(*language, samples(options.data, language)).save(options.detector)
+    if options.keep != "tables":
+        language = with_patterns(language, reference_genres(options.data, options.debian))
+    measured = samples(options.data, options.debian, language)
+    detector, votes = learn(*language, measured)
+    detector.save(options.detector)
+    keep_samples(measured, votes, options.detector)
     for path in (options.model, options.detector):
         print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
 
@@ -81,12 +104,36 @@ def _tokens_of_parts(data: Path) -> list[Tokens]:
     return [corpora.tokens_of(split[part]) for split in parts for part in MODEL_PARTS]
 
 
-def genres(data: Path, model: Model) -> dict[str, list[corpora.Document]]:
-    """The natural text that the detector learns from, by genre: prose in the model's language."""
+def _parts(documents: Sequence[corpora.Document], which: Sequence[int]) -> list[corpora.Document]:
+    """Some fifths of a genre."""
+    parts = corpora.parted(documents, PARTS, SPLIT_SEED)
+    return [document for part in which for document in parts[part]]
+
+
+def _own_genres(data: Path, debian: Path) -> dict[str, list[corpora.Document]]:
+    """The genres of which some fifths teach the language, and others what fakes are."""
     old = {"parliament": corpora.parliament, "novels": corpora.novels, "documentation": corpora.pages}
-    split = {name: corpora.parted(read(data), PARTS, SPLIT_SEED) for name, read in old.items()}
-    found = {name: parts[TRAINING_PART] for name, parts in split.items()}
-    found["documentation"] += split["documentation"][HELD_OUT_PART]  # there is too little of its prose to keep some
+    new = {name: read for name, read in debian_texts.GENRES.items() if name != REPORTED_ONLY}
+    return {name: read(data) for name, read in old.items()} | {name: read(debian) for name, read in new.items()}
+
+
+def reference_genres(data: Path, debian: Path) -> dict[str, list[corpora.Document]]:
+    """The prose that patterns are learned from: of long genres the begin of each document."""
+    found = {name: _parts(documents, MODEL_PARTS) for name, documents in _own_genres(data, debian).items()}
+    return {name: [_cut(document, _LONGEST_GENRE // len(some)) for document in some] for name, some in found.items()}
+
+
+def _cut(document: corpora.Document, most: int) -> corpora.Document:
+    return document._replace(text=document.text[:most])
+
+
+def genres(data: Path, debian: Path, model: Model) -> dict[str, list[corpora.Document]]:
+    """The natural text that the detector learns from, by genre: prose in the model's language."""
+    own = _own_genres(data, debian)
+    found = {name: _parts(documents, (TRAINING_PART,)) for name, documents in own.items()}
+    for name in ("documentation", *debian_texts.GENRES):  # there is too little of their prose to keep some
+        if name in found:
+            found[name] += _parts(own[name], (HELD_OUT_PART,))
     found |= {
         "mail": corpora.ham(data),
         "newswire": corpora.newswire(data),
@@ -97,31 +144,57 @@ def genres(data: Path, model: Model) -> dict[str, list[corpora.Document]]:
         "home pages": corpora.home_pages(data),
         "licences": corpora.licences(),
     }
-    return {name: _in_language(documents, model) for name, documents in found.items() if documents}
+    return {name: in_language(documents, model) for name, documents in found.items() if documents}
 
 
-def _in_language(documents: Sequence[corpora.Document], model: Model) -> list[corpora.Document]:
+def in_language(documents: Sequence[corpora.Document], model: Model) -> list[corpora.Document]:
     """Documents with enough words that the model knows."""
     shares = known_shares(words_of(corpora.tokens_of(documents), model))
     rows = zip(documents, shares.words.tolist(), shares.known.tolist(), strict=True)
     return [document for document, words, known in rows if words >= _FEWEST_WORDS and known >= LEAST_KNOWN]
 
 
-def samples(data: Path, language: Language) -> Samples:
+def samples(data: Path, debian: Path, language: Language) -> Samples:
     """Natural texts and fakes of all genres, measured."""
-    return samples_of(language.model, language.tables, genres(data, language.model))
+    return samples_of(language.model, language.tables, genres(data, debian, language.model))
 
 
-def learn_language(tokens: Sequence[Tokens], spam_words: Sequence[str]) -> Language:
-    """Model, classes and subjects of the words of texts."""
-    counts = _counts(tokens)
-    model = katz.train(counts, CUTOFFS, metadata={"case": "lower"})
+def keep_samples(measured: Samples, votes: NDArray[np.float64], detector: Path) -> None:
+    """Keeps what a detector was made from, under the digest of its file."""
+    SAMPLES.parent.mkdir(exist_ok=True)
+    np.savez(SAMPLES, *measured, votes, np.array(digest_of(detector)))
+
+
+def kept_samples(detector: Path) -> tuple[Samples, NDArray[np.float64]] | None:
+    """The measured texts that this detector was made from, and what was voted on them with their genre left out."""
+    if not SAMPLES.is_file():
+        return None
+    with np.load(SAMPLES, allow_pickle=False) as stored:
+        *measured, votes, digest = (stored[name] for name in stored.files)
+    return (Samples(*measured), votes) if str(digest) == digest_of(detector) else None
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def learn_tables(model: Model, tokens: Sequence[Tokens], spam_words: Sequence[str]) -> Tables:
+    """Classes and subjects of the words of a model, from its text. Patterns have no weight yet."""
     ids = [model.vocabulary.ids_of(lowered(part.data), part.starts, part.ends) for part in tokens]
     classes, endings, others = _classes(model, tokens, ids)
     logs3, logs2, logs1 = _class_logs(model, tokens, classes, endings, others)
     topics, weights = _topics(ids)
-    known = (classes, endings, others, logs3, logs2, logs1, topics, weights, _hashes(spam_words))
-    return Language(model, Tables(*known, stem_chances=stem_chances_of(model), step=STEP, own=OWN_CLASSES))
+    nothing = np.zeros((2, KINDS), np.int8), np.ones(KINDS, np.float32)
+    known = (classes, endings, others, logs3, logs2, logs1, topics, weights, _hashes(spam_words), *nothing)
+    derived = {"stem_chances": stem_chances_of(model), "heavy_topics": heavy_topics_of(topics, weights)}
+    return Tables(*known, **derived, step=STEP, own=OWN_CLASSES)
+
+
+def with_patterns(language: Language, reference: Mapping[str, Sequence[corpora.Document]]) -> Language:
+    """The same language with weights of patterns."""
+    patterns, steps = learn_patterns(*language, reference)
+    return language._replace(tables=dataclasses.replace(language.tables, patterns=patterns, pattern_steps=steps))
 
 
 def _hashes(words: Sequence[str]) -> NDArray[np.uint64]:

@@ -99,7 +99,7 @@ def _prose_of_pages(files: Iterable[tuple[str, bytes]]) -> list[Document]:
 def ham(data: Path) -> list[Document]:
     """The prose of mails that are no spam."""
     folders = mails(data)
-    return [Document(folder, text) for folder in HAM for text in _prose(folders[folder])]
+    return [Document(folder, text) for folder in HAM for text in prose_of_plain(folders[folder])]
 
 
 def blogs(data: Path) -> list[Document]:
@@ -115,19 +115,19 @@ def reviews(data: Path) -> list[Document]:
 def _genre(data: Path, folder: str) -> list[Document]:
     files = [(name, text) for name, text in members(data, "genres.tar.xz") if folder in name and name.endswith(".txt")]
     owners = [name.rpartition("/")[2].rpartition("-")[0] for name, _ in files]
-    return [Document(*row) for row in zip(owners, _prose(text for _, text in files), strict=True)]
+    return [Document(*row) for row in zip(owners, prose_of_plain(text for _, text in files), strict=True)]
 
 
 def licences() -> list[Document]:
     """The prose of licences as packages of Debian carry them; nothing on other systems."""
     places = [*Path("/usr/share/common-licenses").glob("*"), *Path("/usr/share/doc").glob("*/copyright")]
     files = sorted(place for place in places if place.is_file() and not place.is_symlink())
-    texts = _prose(place.read_bytes() for place in files)
+    texts = prose_of_plain(place.read_bytes() for place in files)
     known = {text: str(place) for place, text in zip(files, texts, strict=True)}
     return [Document(owner, text) for text, owner in known.items()]
 
 
-def _prose(texts: Iterable[bytes]) -> list[bytes]:
+def prose_of_plain(texts: Iterable[bytes]) -> list[bytes]:
     """The prose of plain texts."""
     found = prose_of_texts(*end_to_end(texts))
     whole = found.text.tobytes()

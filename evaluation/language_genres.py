@@ -1,9 +1,10 @@
 """The detector on natural genres and fakes of genres that it never saw, on real pages, and on word salad.
 
 Every figure is of texts whose whole genre was left out: the detector learned nothing from it, and its bars were not set
-on it. Newswire and news are left out together. The n-gram model is always the
-shipped one, which knows other parts of parliament, novels and documentation. Word salad is judged by the shipped
-detector, which never saw any.
+on it. Related genres are left out together (`KIN`). The n-gram model and the weights of patterns are always the shipped
+ones, which know other parts of parliament, novels, documentation, manuals, glossaries, descriptions and stories. Fakes
+that get no verdict count as missed. Word salad is judged by the shipped detector, which never saw any. So is the genre
+that nothing was learned from, chosen by or set by: political essays.
 """
 
 import itertools
@@ -13,33 +14,66 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation import english_model
-from evaluation.detector_training import Samples, left_out_probabilities, trusted
+from evaluation import debian_texts, english_model
+from evaluation.detector_samples import Samples, fakes_of, natural_of
+from evaluation.detector_training import is_trusted, left_out_probabilities, left_out_votes, trusted
+from evaluation.language_corpora import parted
 from evaluation.style import Floor
 from samehand.base.buffers import end_to_end
 from samehand.html import prose_of_texts
-from samehand.methods.language.detector import FAKE, Detector
+from samehand.methods.language.detector import FAKE, SHIPPED_DETECTOR, Detector
 
 KINDS = {"lm2": "chain of one word", "lm3": "chain of two words", "pw10": "patchwork of 10", "ws10": "stuffing 10 %"}
 TARGETS = {500: (0.90, 0.80, 0.80, 0.80), 200: (0.60, 0.45, 0.50, 0.50)}
-FOUND = {500: (0.55, 0.42, 0.50, 0.50), 200: (0.22, 0.12, 0.18, 0.34)}
+FOUND = {500: (0.78, 0.47, 0.69, 0.44), 200: (0.48, 0.12, 0.29, 0.45)}
 """Floors of the shares of fakes that are found, as KINDS."""
-WORST_GENRE, REAL_PAGES, SALAD_FOUND = 0.045, 0.015, 0.95
+WORST_GENRE, REAL_PAGES, SALAD_FOUND = 0.06, 0.01, 0.95
+"""Floors. Of the worst genre, mail of 2,000 words, there are 34 texts: two of them are 0.059."""
 _REAL = ("web pages", "home pages")
 _WHOLE = 0
 """The size of samples that are whole documents."""
+_REPORTED = {200: 60, 500: 60, 2000: 30}
 _FEWEST = 30
 _THRESHOLD = 0.5
 _BINS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.01)
 
 
-def report(data: Path, shipped: Detector) -> list[Floor]:
+def report(data: Path, debian: Path, shipped: Detector) -> list[Floor]:
     """Prints all tables."""
-    language = english_model.Language(shipped.model, shipped.tables)
-    samples = trusted(english_model.samples(data, language))
-    chances = left_out_probabilities(samples)
+    kept = english_model.kept_samples(SHIPPED_DETECTOR)
+    if kept is None:
+        language = english_model.Language(shipped.model, shipped.tables)
+        samples = english_model.samples(data, debian, language)
+        votes = left_out_votes(trusted(samples))
+    else:
+        samples, votes = kept
+    chances = np.zeros(samples.kinds.size)
+    chances[is_trusted(samples)] = left_out_probabilities(trusted(samples), votes)
     _reliability(samples, chances)
-    return [*_natural(samples, chances), *_found(samples, chances), *_salad(data, shipped)]
+    floors = [*_natural(samples, chances), *_found(samples, chances)]
+    return floors + _reported_only(debian, shipped) + _salad(data, debian, shipped)
+
+
+def _reported_only(debian: Path, shipped: Detector) -> list[Floor]:
+    """The genre that was used for nothing, judged by the detector that ships."""
+    documents = debian_texts.GENRES[english_model.REPORTED_ONLY](debian)
+    source, natural = parted(english_model.in_language(documents, shipped.model), 2, seed=1)
+    print(f"\n{english_model.REPORTED_ONLY}, used for nothing before: share called fake by the shipped detector")
+    wrong: dict[int, float] = {}
+    for _, size, texts in natural_of(natural, 1, sizes=_REPORTED):
+        wrong[size] = _called_fake(shipped, texts)
+        print(f"  natural, {size or 'whole':>5} words  {100 * wrong[size]:.2f} % of {len(texts)}", flush=True)
+    for kind in KINDS:
+        found: dict[int, list[float]] = {}
+        for _, size, texts in fakes_of(source, 1, kinds=(kind,), sizes=_REPORTED):
+            found.setdefault(size, []).append(_called_fake(shipped, texts))
+        cells = "  ".join(f"{size} words {np.mean(shares):.2f}" for size, shares in found.items())
+        print(f"  {KINDS[kind]:20} {cells}", flush=True)
+    return [Floor("essays, used for nothing: natural text left alone", 1 - max(wrong.values()), 1 - WORST_GENRE)]
+
+
+def _called_fake(shipped: Detector, texts: Sequence[bytes]) -> float:
+    return float(np.mean([judged.verdict == FAKE for judged in shipped.judge(*end_to_end(texts))]))
 
 
 def _share(is_fake: NDArray[np.bool_], which: NDArray[np.bool_]) -> float:
@@ -122,11 +156,11 @@ def salads(words: Sequence[str], number: int, size: int, seed: int) -> list[byte
     return texts
 
 
-def _salad(data: Path, shipped: Detector) -> list[Floor]:
+def _salad(data: Path, debian: Path, shipped: Detector) -> list[Floor]:
     """Uniform word salad from the words of each genre."""
     found = []
     print("\nword salad of evenly drawn words, shipped detector: share called fake, 200 and 500 words")
-    for genre, documents in english_model.genres(data, shipped.model).items():
+    for genre, documents in english_model.genres(data, debian, shipped.model).items():
         text = b" ".join(document.text for document in documents[:400]).decode("utf-8", "replace")
         words = sorted({word for word in text.lower().split() if word.isalpha()})
         shares = []

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from samehand.base.errors import InputError
+from samehand.methods.language.curves import FAKE_KINDS, hats
 from samehand.methods.language.detector import (
     FAKE,
-    FAKE_KINDS,
     NATURAL,
     NOT_PROSE,
     SALAD,
@@ -19,7 +19,6 @@ from samehand.methods.language.detector import (
     Detector,
     DetectorRule,
     Judgement,
-    hats,
 )
 from samehand.methods.language.features import FEATURES, measure_words, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS

@@ -77,10 +77,26 @@ def test_markup_decides_too(page: str, is_prose: bool) -> None:
     assert (SENTENCES in html.prose_text(page.format(SENTENCES).encode())) == is_prose
 
 
-def test_an_item_of_a_list_needs_the_end_of_a_sentence() -> None:
+def test_an_item_of_a_list_or_a_short_paragraph_needs_the_end_of_a_sentence() -> None:
     title = "the fall of the house of usher and other tales of the night"
-    assert html.prose_text(f"<p>{title}</p>".encode())
-    assert not html.prose_text(f"<li>{title}</li><td>{title}</td>".encode())
+    assert html.prose_text(f"<p>{title}.</p><p>{title} and {title}</p>".encode()).count("usher") == 3
+    assert not html.prose_text(f"<p>{title}</p><li>{title} and {title}</li><td>{title}</td>".encode())
+
+
+@pytest.mark.parametrize("end", ["...", " …", " [...]", "… ", "...)"])
+def test_a_teaser_is_no_prose_and_a_long_paragraph_that_trails_off_is(end: str) -> None:
+    cut = SENTENCES.rstrip(".") + end
+    assert not html.prose_text(f"<p>{cut}</p>".encode())
+    assert html.prose_text(f"<p>{SENTENCES} {cut}</p>".encode())
+
+
+def test_what_a_mail_quotes_is_not_its_prose() -> None:
+    lines = re.findall(r".{1,60}(?:\s|$)", SENTENCES)
+    quoted = "\n".join(f"> {line}" for line in lines)
+    text = f"{quoted}\n{SENTENCES}\n > {SENTENCES}\n{GERMAN}\n"
+    found = html.prose_of_texts(*end_to_end([text.encode()]))
+    assert found.text.tobytes().decode() == f"{SENTENCES}\n\n{GERMAN}\n\n"
+    assert found.all_words.tolist() == [3 * found.words[0] - 2 * len(GERMAN.split())]
 
 
 def test_two_line_breaks_end_a_block_and_one_does_not() -> None:
@@ -91,9 +107,9 @@ def test_two_line_breaks_end_a_block_and_one_does_not() -> None:
 
 def test_plain_text_has_paragraphs() -> None:
     wrapped = "\n".join(re.findall(r".{1,60}(?:\s|$)", SENTENCES))
-    text = f"> {wrapped}\n>\n{MENU}\n----\n{SENTENCES}\n{SENTENCES}\n{MENU}\n"
+    text = f"{wrapped}\n|\n{MENU}\n----\n{SENTENCES}\n{SENTENCES}\n{MENU}\n"
     found = html.prose_of_texts(*end_to_end([b"", text.encode(), MENU.encode()]))
-    assert found.text.tobytes().decode() == f"> {wrapped}\n\n{SENTENCES}\n\n{SENTENCES}\n\n"
+    assert found.text.tobytes().decode() == f"{wrapped}\n\n{SENTENCES}\n\n{SENTENCES}\n\n"
     assert np.diff(found.offsets).tolist() == [0, found.text.size, 0]
     words = len(re.findall(r"\w+", SENTENCES))
     menu = len(MENU.split())

@@ -2,16 +2,18 @@
 
 import json
 import re
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tools.chromium import MISSING, chromium, is_there, resize
 
 import samehand
 from crawls import small_crawl, write_warc
+from generated_pages import MIXED, written
 from runs import Ended
 from samehand.answers.report.layout import tree_layout
 
@@ -103,27 +105,54 @@ def test_the_command(samehand_command: Callable[..., Ended], demo_run: samehand.
     assert "kB" in ended.err
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not is_there():
+        pytest.skip(MISSING)
+    with chromium(logs=("browser", "performance")) as made:
+        made.get("about:blank")
+        made.get_log("performance")  # the first tab has pages of its own
+        yield made
+
+
 @pytest.mark.browser
-def test_it_opens_in_a_browser_without_a_request_or_a_complaint(report: Path) -> None:
-    """Chromium opens the file from disk: no request leaves, nothing is logged, nothing overflows the page."""
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("Chromium and its driver are not installed: apt-get install chromium chromium-driver")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    options = webdriver.ChromeOptions()
-    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=390,800"):
-        options.add_argument(argument)
-    options.binary_location = shutil.which("chromium")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    with webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))) as browser:
+@pytest.mark.parametrize("interactive", [False, True])
+def test_it_opens_in_a_browser_without_a_request_or_a_complaint(
+    browser: Any, report: Path, demo_run: samehand.Run, interactive: bool
+) -> None:
+    """Chromium opens the file from disk: no request leaves, nothing is logged, nothing overflows, at any width."""
+    from samehand.answers.report.page import write_report
+
+    if interactive:
+        report = report.with_name("interactive.html")
+        write_report(demo_run, report, cluster=2, interactive=True)
+    for width, dark in ((1280, False), (390, True), (320, False)):
+        resize(browser, width, 800, dark=dark)
         browser.get(report.as_uri())
-        assert browser.get_log("browser") == []
-        events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-        asked = [
-            event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"
-        ]
-        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-        width = browser.execute_script("return document.documentElement.scrollWidth")
-        assert width <= browser.execute_script("return window.innerWidth")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        assert len(browser.find_elements("css selector", "figure svg")) >= 8
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_another_cluster_can_be_drawn(demo_run: samehand.Run) -> None:
+    from samehand.answers.report.page import report_html
+
+    assert "The medoid of cluster 4 against all pages" in report_html(demo_run, cluster=4)
+    with pytest.raises(samehand.UsageError, match="There is no cluster 4000"):
+        report_html(demo_run, cluster=4000)
+
+
+def test_text_groups_have_their_skeletons(tmp_path: Path) -> None:
+    from samehand.answers.report.page import report_html
+
+    source = written(tmp_path / "pages.jsonl", MIXED)
+    run = samehand.scan(source, tmp_path / "run", signals="phrases", workers=1)
+    text = report_html(run)
+    assert "Text group 1:" in text
+    assert run.skeleton(1).phrases[0][0] in text
 
 
 def test_nodes_of_a_forest_have_places_of_their_own() -> None:

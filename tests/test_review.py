@@ -6,10 +6,12 @@ import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import pytest
+from benchmarks.review import make_run
 
 import samehand
 from crawls import small_crawl, write_warc
@@ -17,6 +19,8 @@ from review_run import HOST, PORT, TOKEN, Client, served
 from runs import Ended, copy_of
 from samehand.review.queue import SAMPLE
 from samehand.review.review import Review
+from samehand.store import row_groups
+from samehand.store.folder import RunFolder
 from samehand.store.labels import LabelFile
 
 CONTROLS = "".join(map(chr, [*range(1, 32), 127, *range(128, 160), 0x200B, 0x202E, 0x2028, 0xFEFF]))
@@ -405,6 +409,54 @@ def test_a_run_without_clusters_can_be_looked_at(tmp_path: Path) -> None:
     assert reader.get("/").status == reader.get("/page/0").status == reader.get("/queue").status == 200
     assert reader.get("/queue.json").json["cards"] == []
     assert reader.get("/cluster/1").status == 404
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Client:
+    """A made-up run with a cluster of 100,000 pages, one of 3, one of 1 and one of none."""
+    path = tmp_path_factory.mktemp("made") / "run"
+    make_run(path, 110_000, sizes=[100_000, 3, 1, 0])
+    return Client(Review(samehand.open_run(path)))
+
+
+def test_a_cluster_of_100_000_pages(made: Client) -> None:
+    shown = made.get("/cluster/1.json?start=99960").json
+    assert (shown["total"], len(shown["members"])) == (100_000, 40)
+    assert shown["touches"]["unwanted"]["pages"] == 100_000
+    similarities = [row["similarity"] for row in made.get("/cluster/1.json").json["members"]]
+    assert similarities == sorted(similarities, reverse=True)
+    assert made.get("/cluster/1").status == 200
+
+
+@pytest.mark.parametrize(("number", "members"), [(3, 1), (4, 0)])
+def test_a_cluster_of_one_page_and_of_none(made: Client, number: int, members: int) -> None:
+    shown = made.get(f"/cluster/{number}.json").json
+    assert (shown["total"], shown["pair"]) == (members, None)
+    assert made.get(f"/cluster/{number}").status == 200
+
+
+def test_no_card_reads_a_table_whole(made: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = made.get("/queue.json").json  # what is read once is read now
+    read = []
+    monkeypatch.setattr(RunFolder, "read", lambda *arguments: read.append(arguments))
+    monkeypatch.setattr(row_groups, "rows_at", counting := Counting(row_groups.rows_at))
+    monkeypatch.setattr("samehand.store.folder.rows_at", counting)
+    for number in (1, 2, 3):
+        made.review.card(number)
+    assert made.get("/queue.json").json == first
+    assert read == []
+    assert 0 < counting.most <= 2
+
+
+class Counting:
+    """Counts the row groups that each reading of rows needs."""
+
+    def __init__(self, work: Callable[..., Any]) -> None:
+        self._work, self.most = work, 0
+
+    def __call__(self, part: Any, places: Any, columns: Any) -> Any:
+        self.most = max(self.most, len({int(place) // row_groups.ROW_GROUP_ROWS for place in places}))
+        return self._work(part, places, columns)
 
 
 def test_titles_and_urls_with_every_control_character(tmp_path: Path) -> None:

@@ -353,7 +353,7 @@ def show(browser: Any, address: str, one: Measured, *, click: bool = False) -> N
         title = browser.title
         if click:
             click_everything(browser)
-        time.sleep(3)
+        time.sleep(2.5)
         one.owned |= browser.title != title or len(browser.window_handles) > 1 or browser.current_url != address
     except (TimeoutException, UnexpectedAlertPresentException):
         one.owned = True
@@ -374,7 +374,7 @@ def click_everything(browser: Any) -> None:
     )
     left, top, width, height = box
     for x in (left + 40, left + width / 2):
-        for y in range(int(top) + 6, int(min(top + height, 880)), 8):
+        for y in range(int(top) + 6, int(min(top + height, 880)), 12):
             for kind in ("mousePressed", "mouseReleased"):
                 event = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
                 browser.execute_cdp_cmd("Input.dispatchMouseEvent", event)

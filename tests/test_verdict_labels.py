@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,10 @@ from samehand.answers.labels import LabelEffects
 from samehand.base.errors import RunError
 from samehand.methods.guard import NEVER, Guard, NameList
 from samehand.methods.verdicts.links import Links
-from samehand.store.labels import DIFFERENT, SAME, SKIP, UNWANTED, WANTED, Label, LabelFile
+from samehand.methods.verdicts.policy import read_policy
+from samehand.methods.verdicts.rows import actions_of, with_label
+from samehand.store.labels import CLUSTER, DIFFERENT, SAME, SKIP, UNWANTED, WANTED, Label, LabelFile
+from samehand.store.tables import VERDICT_PAGES, VERDICT_SITES
 
 NOW = "2026-11-17T20:00:00Z"
 Labelled = Callable[..., samehand.Run]
@@ -250,3 +254,23 @@ def test_links_reach_what_brute_force_reaches(
     if apart[0] != apart[1]:
         made.part(*apart)
         assert apart[1] not in made.reached(np.array([apart[0]])).row
+
+
+def test_flips_of_clusters_equal_those_of_whole_tables(demo_run: samehand.Run) -> None:
+    """What a person named is counted without evidence: the actions must be those that the tables would get."""
+    folder = demo_run.folder
+    effects = LabelEffects(folder)
+    policy = read_policy(folder.settings().policy)
+    for cluster_id in demo_run.clusters()["style_cluster_id"]:
+        for answer in (WANTED, UNWANTED):
+            label = Label(CLUSTER, str(cluster_id), answer, NOW)
+            told, given = effects.touched(label), effects._ground.applied([label])
+            for table, unit, flips in (
+                (VERDICT_PAGES, "pages", told.page_flips),
+                (VERDICT_SITES, "sites", told.site_flips),
+            ):
+                said = given.pages if unit == "pages" else given.sites
+                rows = folder.read(table).take(pa.array(said.unit))
+                after = actions_of(with_label(rows, said), unit, policy).to_pylist()
+                pairs = zip(rows.column("action").to_pylist(), after, strict=True)
+                assert flips == dict(Counter(pair for pair in pairs if pair[0] != pair[1]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engines.planted import planted, write_run
 from samehand.base.errors import RunWriteError, SamehandError
 from samehand.base.settings import Settings
-from samehand.engine.spark import stages
+from samehand.engine.spark import chunks, stages
 from samehand.engine.spark.common import Common, __version__
 from samehand.engine.spark.kinds import KINDS
 from samehand.grouping.edges import Edges, cut, spanning_forest
@@ -109,7 +109,7 @@ def style(request, folder: RunFolder) -> Case:
 @pytest.fixture(params=[1, 50, 1 << 20])
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Chunks of single groups, of several, and all in one."""
-    monkeypatch.setattr(stages, "CHUNK_ROWS", request.param)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", request.param)
     return int(request.param)
 
 
@@ -144,7 +144,7 @@ def entries(case: Case) -> pa.Table:
 def test_buckets(case: Case, chunk: int) -> None:
     checked = whole(stages.check_met(case.common, case.name, cut_up(entries(case), 61)))
     edges = checked.filter(pc.is_null(checked.column("counts")))
-    ids, found = stages.numbered(*(edges.column(name).to_numpy() for name in ("left", "right", "similarity")))
+    ids, found = chunks.numbered(*(edges.column(name).to_numpy() for name in ("left", "right", "similarity")))
     rows = np.searchsorted(case.page_ids, ids).astype(np.int32)
     found = type(found).of(rows[found.pairs[:, 0]], rows[found.pairs[:, 1]], found.similarities)
     forest = spanning_forest([case.joined, found], len(case.page_ids))
@@ -288,19 +288,19 @@ def test_groups_stay_whole(sizes: list[int], batch: int, chunk: int) -> None:
     keys = np.repeat(np.arange(len(sizes)), sizes)
     rows = pa.table({"key": keys, "at": np.arange(len(keys))})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stages, "CHUNK_ROWS", chunk)
-        chunks = list(stages.whole_groups(cut_up(rows, batch), ["key"]))
-    assert [at for found, _ in chunks for at in found.column("at").to_pylist()] == list(range(len(keys)))
-    starts = [found.column("at")[place].as_py() for found, places in chunks for place in places.tolist()]
+        patch.setattr(chunks, "CHUNK_ROWS", chunk)
+        found_chunks = list(chunks.whole_groups(cut_up(rows, batch), ["key"]))
+    assert [at for found, _ in found_chunks for at in found.column("at").to_pylist()] == list(range(len(keys)))
+    starts = [found.column("at")[place].as_py() for found, places in found_chunks for place in places.tolist()]
     assert starts == [0, *np.cumsum(sizes).tolist()][: len(sizes)]
 
 
 def test_a_component_that_is_too_large_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "CHUNK_ROWS", 4)
-    monkeypatch.setattr(stages, "MOST_ROWS", 9)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 4)
+    monkeypatch.setattr(chunks, "MOST_ROWS", 9)
     rows = pa.table({"key": np.zeros(40, np.int64)})
     with pytest.raises(SamehandError, match="hang together"):
-        list(stages.whole_groups(cut_up(rows, 3), ["key"]))
+        list(chunks.whole_groups(cut_up(rows, 3), ["key"]))
 
 
 def test_an_executor_that_is_not_fit_says_so(tmp_path) -> None:

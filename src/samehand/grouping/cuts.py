@@ -40,10 +40,10 @@ def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32]
     """The forest without the links between groups (`labels`) that only a few pages speak for.
 
     A page that holds two templates is similar to the pages of both, and would join two groups that have nothing in
-    common. If such a page is in one of the groups, the link stands for nobody else: it is
-    kept only if half of the pairs between samples of both groups reach LINK_SHARE of it. If it is in neither, its group
-    links to both: of the links of a group, one is cut unless half of the pairs between the group at its other end and
-    the group that the best link leads to reach BRIDGE_SHARE of it.
+    common. If such a page is in one of the groups, the link stands for nobody else: it is kept only if half of the
+    pairs between samples of both groups reach LINK_SHARE of it. If it is in neither, its group links to both: of the
+    links of a group, one is cut unless half of the pairs between the group at its other end and the group that the best
+    link leads to reach BRIDGE_SHARE of it.
     """
     between = np.flatnonzero(labels[forest.pairs[:, 0]] != labels[forest.pairs[:, 1]])
     samples = _Samples.of(things, labels, labels[forest.pairs[between]])

@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base.record_table import (
+from samehand.kernels.record_table import (
     BLOCK,
     BODY,
     CHARSET,

@@ -59,7 +59,7 @@ def charts(review: "Review") -> list[dict[str, Any]]:
 
 def _log(values: Any) -> Any:
     """Logarithms, stretched to 0 to 1."""
-    logs = np.log10(values)
+    logs = np.log10(np.maximum(1, values))
     return logs / max(math.log10(2), float(logs.max()))
 
 

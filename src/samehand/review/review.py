@@ -30,6 +30,8 @@ from samehand.store.tables import VERDICT_PROVIDERS, VERDICT_SITES
 
 CARDS = 2
 """Cards that are handed out at a time: the one to look at, and the one to show the moment that is answered."""
+KEPT_CARDS = 8
+"""Cards that are kept: each is asked for as the next one, then as the one to look at."""
 _NAMED = {SITE: (VERDICT_SITES, "site"), PROVIDER: (VERDICT_PROVIDERS, "provider")}
 _WHERE = {PAGE: ("pages", "page_id"), SITE: ("sites", "site"), PROVIDER: ("providers", "provider")}
 
@@ -46,6 +48,7 @@ class Review:
         self._effects = LabelEffects(run.folder)
         self._labels = LabelFile.of(run.folder)
         self._lock = threading.Lock()
+        self._cards: dict[int, dict[str, Any]] = {}
         self._who = _user()
 
     def labels(self) -> list[Label]:
@@ -72,17 +75,27 @@ class Review:
         }
 
     def card(self, number: int) -> dict[str, Any]:
-        """One cluster to decide about, with what each answer would touch."""
+        """One cluster to decide about, with what each answer would touch. The last ones are kept."""
+        known = self._cards.get(number)
+        if known is not None:
+            return known
         made = card(self, number)
-        cluster = made["cluster"]
-        touches = self.touches_of(CLUSTER, cluster["style_cluster_id"])
+        touches = self.touches_of(CLUSTER, made["cluster"]["style_cluster_id"])
         if made["pair"] is not None:
             touches |= self.touches_of(PAIR, made["pair"]["name"], (DIFFERENT,))
-        return {**made, "touches": touches}
+        made |= {"touches": touches}
+        with self._lock:
+            self._cards = dict([*self._cards.items(), (number, made)][-KEPT_CARDS:])
+        return made
 
     def touches_of(self, unit: str, name: str, answers: tuple[str, ...] = (UNWANTED, WANTED)) -> dict[str, Any]:
         """What each answer about a unit would change."""
         return {answer: self._touched(self._made(unit, name, answer)) for answer in answers}
+
+    def blocked_with(self, provider: str) -> dict[str, int]:
+        """What a block of a provider's name servers would hit."""
+        sites, guarded = self._effects.served(provider)
+        return {"sites": sites, "guarded": guarded}
 
     def _touched(self, label: Label) -> dict[str, Any]:
         found = self._effects.touched(label)

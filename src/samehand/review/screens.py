@@ -194,13 +194,11 @@ def compared(review: "Review", left: int, right: int) -> dict[str, Any]:
         _plain_stretches(stretches(source, side, most=CARD_SOURCE, longest_gap=CARD_GAP))
         for source, side in zip(sources, spans, strict=True)
     ]
-    return {
-        "problem": "",
-        "left": sides[0],
-        "right": sides[1],
-        "style": found.style.jaccard if found.style else None,
-        "words": found.words.cosine,
-    }
+    alike = {"words": found.words.cosine}
+    if found.style is not None:
+        markup = {"markup": found.style.markup.jaccard} if found.style.markup else {}
+        alike = {"noise": found.style.jaccard, **markup, **alike}
+    return {"problem": "", "left": sides[0], "right": sides[1], "alike": alike}
 
 
 def preview_bytes(review: "Review", page_id: int) -> bytes:
@@ -222,7 +220,7 @@ def provider(review: "Review", name: str) -> dict[str, Any]:
         "verdict": _verdict(review, "providers", "provider", name),
         "sites": _found(review, SITES, "provider", name, _SITE_COLUMNS, LISTED_SITES),
         "label": _label(review, PROVIDER, name),
-        "touches": review.touches_of(PROVIDER, name),
+        "block": review.blocked_with(name),
     }
 
 

@@ -27,11 +27,11 @@ from samehand.base.page import Outcome, Page
 from samehand.base.settings import Settings
 from samehand.sources.reader import Reader, Reading, Source, Unit
 from samehand.sources.reasons import UNREADABLE_FILE, reject, text_of
-from samehand.sources.runs import Run
 
 if TYPE_CHECKING:
     from samehand.sources.find import changed_sources, find_sources
     from samehand.sources.formats import FORMATS
+    from samehand.sources.runs import Run
 
 __all__ = [
     "FORMATS",
@@ -71,7 +71,7 @@ def plan_units(sources: Sequence[Source], split_bytes: int) -> list[Unit]:
 def read_unit(unit: Unit, settings: Settings) -> Reading:
     """What a unit holds, in order. It is read while it is iterated."""
 
-    def items(reading: Reading) -> Iterator[Outcome | Run]:
+    def items(reading: Reading) -> "Iterator[Outcome | Run]":
         source = unit.source
         try:
             yield from _reader_of(source).read(unit, settings, reading)

@@ -3,11 +3,13 @@
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from samehand.base.page import Outcome
 from samehand.base.settings import Settings
-from samehand.sources.runs import Run
+
+if TYPE_CHECKING:
+    from samehand.sources.runs import Run
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,10 +73,12 @@ class Reading:
         self._items = items
 
     def __iter__(self) -> Iterator[Outcome]:
+        from samehand.sources.runs import Run  # imports kernels, which commands that read answers do without
+
         for item in self.items():
             yield from item.outcomes() if isinstance(item, Run) else (item,)
 
-    def items(self) -> Iterator[Outcome | Run]:
+    def items(self) -> "Iterator[Outcome | Run]":
         """The same, with runs of pages that lie in a buffer as they are. A run is used before the next item is."""
         return self._items(self)
 
@@ -143,7 +147,7 @@ class Reader:
     recognises_damaged: Callable[[Look], bool] = lambda look: False
     split: Split = whole
     is_fragile: bool = False
-    read: Callable[[Unit, Settings, Reading], Iterator[Outcome | Run]]
+    read: "Callable[[Unit, Settings, Reading], Iterator[Outcome | Run]]"
     find_page: Callable[[Source, str, int, Settings], Outcome | None]
 
 

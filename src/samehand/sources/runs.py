@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base import record_table as at
 from samehand.base.page import Outcome, Page, Reject, Skip, digest_of
 from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows, milliseconds_of
+from samehand.kernels import record_table as at
 from samehand.sources.archive.heads import MAX_DATE, time_of
 
 BATCH_PAGES: Final = 2048
@@ -27,7 +27,7 @@ _IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
 class Run(NamedTuple):
     """Consecutive records of one archive, each of them a page or a skip.
 
-    `raw` and `table` (samehand.base.record_table) are used again once the next item is asked for. `bounds` are the
+    `raw` and `table` (samehand.kernels.record_table) are used again once the next item is asked for. `bounds` are the
     places in the file where the records start, and where the last one ends. `charsets` are those of the column CHARSET.
     """
 

@@ -106,7 +106,7 @@ def _cut_marks(cuts: Mapping[str, float]) -> list[Spec]:
         },
         {
             "data": {"values": rows},
-            "mark": {"type": "text", "align": "left", "dx": 3, "y": 8, "color": CUT},
+            "mark": {"type": "text", "align": "left", "dx": 3, "y": 8, "color": INK},
             "encoding": {"x": x, "text": {"field": "name"}},
         },
     ]
@@ -145,7 +145,7 @@ def falling_curve(rows: Rows, gaps: Rows) -> Spec:
             },
             {
                 "data": {"values": list(gaps)},
-                "mark": {"type": "text", "align": "left", "dx": 4, "color": CUT},
+                "mark": {"type": "text", "align": "left", "dx": 4, "color": INK},
                 "encoding": {"x": x, "y": {"field": "above", "type": "quantitative"}, "text": {"field": "name"}},
             },
         ]

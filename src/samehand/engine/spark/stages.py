@@ -16,6 +16,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from samehand.base.errors import SamehandError
+from samehand.engine.spark.chunks import (
+    CHUNK_ROWS,
+    group_starts,
+    numbered,
+    numbered_edges,
+    pages_and_edges,
+    whole_groups,
+)
 from samehand.engine.spark.common import Common
 from samehand.engine.spark.kinds import KINDS, compared_documents, compared_pairs
 from samehand.engine.spark.remote import batch_of
@@ -35,10 +43,6 @@ from samehand.methods.style.clusters import (
     scores,
 )
 from samehand.store.tables import PAGES, REPLICA_SIGNATURES, TABLES
-
-CHUNK_ROWS = 1 << 17
-MOST_ROWS = (1 << 31) - 1
-"""Within a chunk rows are numbered by 32 bits. Across tasks pages go by their ids, which have 64."""
 
 TWINS = "page_id long, twin_of long, similarity float"
 CHECKED = "left long, right long, similarity float, counts array<long>"
@@ -128,7 +132,7 @@ def join_twins(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> 
         identity, page_ids = (rows.column(column).to_numpy() for column in ("identity", "page_id"))
         things = kind.compared(rows, settings)
         joined, is_alone = join_equal(things, identity.view(np.uint64), kind.rule(settings).edge_threshold)
-        starts = _starts(rows, ["identity"])
+        starts = group_starts(rows, ["identity"])
         smallest = np.repeat(starts, np.diff(np.append(starts, len(rows))))
         similarities = np.full(len(rows), np.nan, np.float32)
         similarities[joined.pairs[:, 1]] = joined.similarities
@@ -194,7 +198,7 @@ def make_forests(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     """
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
-        page_ids, edges = _numbered_edges(rows)
+        page_ids, edges = numbered_edges(rows)
         of_page = np.empty(len(page_ids), np.int64)
         of_page[edges.pairs[:, 0]] = of_page[edges.pairs[:, 1]] = rows.column("component").to_numpy()
         forest = spanning_forest([edges], len(page_ids))
@@ -229,7 +233,7 @@ def find_clusters(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     """Whole tight components to CLUSTERS: 340 bytes for each page. The row of a medoid has the cluster's figures."""
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
-        pages, forest = _pages_and_edges(rows)
+        pages, forest = pages_and_edges(rows)
         page_ids = pages.column("page_id").to_numpy()
         sketches = KINDS["style"].compared(pages, settings)
         labels = cluster_labels(sketches, len(sketches), forest, settings.cluster_threshold, settings)
@@ -249,11 +253,11 @@ def find_families(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
         edges = rows.filter(rows.column("right").is_valid())
-        page_ids, forest = _numbered_edges(edges)
+        page_ids, forest = numbered_edges(edges)
         speaking = rows.filter(rows.column("right").is_null())
         is_weak = forest.similarities < np.float32(settings.weak_link_below)
         is_judged = is_weak | _are_between(speaking, edges)
-        pages, judged = _pages_and_edges(pa.concat_batches([speaking, edges.filter(pa.array(is_judged))]))
+        pages, judged = pages_and_edges(pa.concat_batches([speaking, edges.filter(pa.array(is_judged))]))
         _, labels = np.unique(pages.column("label").to_numpy(), return_inverse=True)
         sketches = KINDS["style"].compared(pages, settings)
         kept = firm_links(sketches, spanning_forest([judged], len(pages)), labels.astype(np.int32), settings)
@@ -281,8 +285,8 @@ def find_documents(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
         by_cosine = pc.fill_null(rows.column("is_cosine"), True)
-        pages, cosines = _pages_and_edges(rows.filter(by_cosine))
-        _, pairs = _pages_and_edges(rows.filter(pc.or_(rows.column("right").is_null(), pc.invert(by_cosine))))
+        pages, cosines = pages_and_edges(rows.filter(by_cosine))
+        _, pairs = pages_and_edges(rows.filter(pc.or_(rows.column("right").is_null(), pc.invert(by_cosine))))
         signatures = pc.fill_null(pages.column("buckets").flatten(), 0).to_numpy().reshape(len(pages), -1)
         keys = np.column_stack([signatures, pc.fill_null(pages.column("identity"), 0).to_numpy()]).view(np.uint64)
         forest = replica_forest(
@@ -302,7 +306,7 @@ def find_shares(common: Common, batches: Iterable[pa.RecordBatch]) -> Batches:
     """Whole components of documents that share neighbouring words to SHARES."""
     _, settings = common.unpacked()
     for rows, _ in whole_groups(batches, ["component"]):
-        pages, edges = _pages_and_edges(rows)
+        pages, edges = pages_and_edges(rows)
         page_ids = pages.column("page_id").to_numpy()
         sketches = compared_pairs(pages, settings)
         left, right = find_stars(sketches, spanning_forest([edges], len(pages)))
@@ -333,70 +337,3 @@ def write_table(common: Common, name: str, scratch: str, batches: Iterable[pa.Re
                     writer.write(batch)
                     count += len(batch)
         yield batch_of(["done", {"rows": count}])
-
-
-# Rows of Arrow to arrays and back.
-
-
-def whole_groups(
-    batches: Iterable[pa.RecordBatch], names: list[str]
-) -> Iterator[tuple[pa.RecordBatch, NDArray[np.int64]]]:
-    """Sorted rows in chunks of whole groups, those of equal `names`, and where in a chunk each group starts."""
-    waiting: list[pa.RecordBatch] = []
-    wanted = CHUNK_ROWS
-    for batch in batches:
-        waiting.append(_large_words(batch))
-        if sum(map(len, waiting)) < wanted:
-            continue
-        rows = pa.concat_batches(waiting)
-        starts = _starts(rows, names)
-        waiting = [rows.slice(starts[-1])]
-        if len(waiting[0]) > MOST_ROWS:
-            raise SamehandError(
-                f"More than {MOST_ROWS:,} pages hang together, which is more than one task can group: "
-                "raise --family-threshold or --replica-cosine."
-            )
-        wanted = max(CHUNK_ROWS, 2 * len(waiting[0]))  # a giant group is not copied with each of its batches
-        if len(starts) > 1:
-            yield rows.slice(0, starts[-1]), starts[:-1]
-    if sum(map(len, waiting)):
-        rows = pa.concat_batches(waiting)
-        yield rows, _starts(rows, names)
-
-
-def _large_words(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The words as a column that may hold more than 2 GB, once batches are put together."""
-    place = batch.schema.get_field_index("words")
-    return batch.set_column(place, "words", batch.column(place).cast(pa.large_binary())) if place >= 0 else batch
-
-
-def _starts(rows: pa.RecordBatch, names: list[str]) -> NDArray[np.int64]:
-    is_first = np.zeros(len(rows), np.bool_)
-    is_first[0] = True
-    for name in names:
-        values = rows.column(name).to_numpy()
-        is_first[1:] |= values[1:] != values[:-1]
-    return np.flatnonzero(is_first)
-
-
-def numbered(
-    left: NDArray[np.int64], right: NDArray[np.int64], similarities: NDArray[np.float32]
-) -> tuple[NDArray[np.int64], Edges]:
-    """The page_ids that edges join, sorted, and the edges between places among them."""
-    page_ids = np.unique(np.concatenate([left, right]))
-    first, second = (np.searchsorted(page_ids, side).astype(np.int32) for side in (left, right))
-    return page_ids, Edges.of(first, second, similarities)
-
-
-def _numbered_edges(rows: pa.RecordBatch) -> tuple[NDArray[np.int64], Edges]:
-    return numbered(*(rows.column(name).to_numpy(zero_copy_only=False) for name in ("left", "right", "similarity")))
-
-
-def _pages_and_edges(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, Edges]:
-    """The pages among the rows in page_id order, and the edges between their places."""
-    pages = rows.filter(rows.column("right").is_null())
-    pages = pages.take(pc.sort_indices(pages.column("page_id")))
-    page_ids = pages.column("page_id").to_numpy()
-    edges = rows.filter(rows.column("right").is_valid())
-    left, right = (np.searchsorted(page_ids, edges.column(name).to_numpy()) for name in ("left", "right"))
-    return pages, Edges.of(left, right, edges.column("similarity").to_numpy())

@@ -1,14 +1,16 @@
 """Which paragraphs of a text are prose: running sentences, not menus, lists, tables, prices or code.
 
 Text i is data[offsets[i]:offsets[i+1]]. The ends of its blocks are counted from its start. A block is one paragraph. A
-preformatted one has a paragraph up to every line without a letter or digit, and up to every line that is too wide to be
-a wrapped one.
+preformatted one has a paragraph up to every line without a letter or digit, up to every line that is too wide to be a
+wrapped one, and up to where lines begin or cease to be quoted by ">". Quoted lines are not prose of the text itself.
 
 A paragraph is prose if it has MIN_WORDS words, is not mostly link text or titles, has few symbols of code, and
-* enough function words of any language (`function_words`); or
+* enough function words of any language (`function_words`), and the end of a sentence if it is short; or
 * words of a script that the list of function words does not have, and the end of a sentence; or
 * the form of sentences alone: they end, begin with a capital and have a usual length, with few other capitals, commas
   and numbers. Such text without function words is what a machine makes of a list of words.
+
+A short paragraph that ends in an ellipsis is a teaser, cut off somewhere: what follows does not go on from it.
 """
 
 from typing import NamedTuple
@@ -27,6 +29,8 @@ of a form or menu, which is never prose."""
 SEPARATOR = 2
 """Line feeds behind each paragraph of prose."""
 MIN_WORDS, FUNCTION_SHARE, LINK_SHARE, SYMBOL_SHARE, CAPITAL_SHARE = 10, 0.15, 0.5, 0.2, 0.5
+SHORT_WORDS, TEASER_WORDS = 25, 60
+"""A paragraph of fewer words needs the end of a sentence; one of fewer words may be a teaser."""
 SALAD_WORDS, SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 4, 40
 """Fewest words of a paragraph that is prose by the form of its sentences alone, and their mean lengths."""
 WIDE = 120
@@ -156,7 +160,7 @@ def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> boo
     words, ends = facts[WORDS], facts[ENDS]
     if words < MIN_WORDS or link_share > LINK_SHARE or kind & NEVER or facts[SYMBOLS] > SYMBOL_SHARE * words:
         return False
-    if (kind & LISTED and not ends) or facts[CAPITALS] > CAPITAL_SHARE * words:
+    if ((kind & LISTED or words < SHORT_WORDS) and not ends) or facts[CAPITALS] > CAPITAL_SHARE * words:
         return False
     if facts[FUNCTION] >= FUNCTION_SHARE * words:
         return True
@@ -169,10 +173,32 @@ def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> boo
 
 
 @helper
+def _is_quoted(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
+    """Whether the line at `place` begins with the mark of a quote, as in mails."""
+    while place < end and data[place] in (9, 32):
+        place += _ONE
+    return bool(place < end and data[place] == 0x3E)
+
+
+@helper
+def is_cut_off(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
+    """Whether data[place:end] ends in an ellipsis, which may be in brackets."""
+    while end > place and (data[end - _ONE] <= 32 or data[end - _ONE] in (0x29, 0x5D)):
+        end -= _ONE
+    if end < place + np.uint64(3):
+        return False
+    a, b, c = data[end - np.uint64(3)], data[end - np.uint64(2)], data[end - _ONE]
+    return bool((a == 0x2E and b == 0x2E and c == 0x2E) or (a == 0xE2 and b == 0x80 and c == 0xA6))
+
+
+@helper
 def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
     """The end of the paragraph of preformatted text that begins at `place`."""
     line = place
+    is_quoted = _is_quoted(data, place, end)
     while line < end:
+        if _is_quoted(data, line, end) != is_quoted:
+            return line
         stop = line
         has_words = False
         while stop < end and data[stop] != 10:
@@ -239,7 +265,9 @@ def find_prose(
                 stop = _paragraph_end(data, place, end) if kind & PREFORMATTED else end
                 count_facts(data, place, stop, slots, facts)
                 found[text, 1] += facts[WORDS]
-                if is_prose(facts, kind, share):
+                is_foreign = kind & PREFORMATTED and _is_quoted(data, place, stop)
+                is_teaser = facts[WORDS] < TEASER_WORDS and is_cut_off(data, place, stop)
+                if not is_foreign and not is_teaser and is_prose(facts, kind, share):
                     length = _put_paragraph(data, place, stop, kind & PREFORMATTED, prose, length)
                     found[text, 2] += facts[WORDS]
                 place = stop

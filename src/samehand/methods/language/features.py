@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from samehand.kernels.ngrams import scores
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
+from samehand.kernels.text import coherence, patterns
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
@@ -30,6 +31,8 @@ FEATURES = ("log_tokens", *MEASURES)
 """Names of the columns of `measure_words`."""
 FUNCTION_WORDS = 150
 """So many of the most frequent words of the vocabulary say nothing about the subject of a text."""
+FINE_WORDS = 400
+"""So many of the most frequent words are classes of their own in the finer grain of patterns."""
 _UNKNOWN_CHANCE = 1e-6
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[65:91] += 32
@@ -44,7 +47,9 @@ class Tables:
     * `logs3`: -log p(c|ab) in units of `step`; `logs2`: log p(b|a); `logs1`: log p(a), for classes a, b, c.
     * `topics`: a vector for each of the first words of the vocabulary; `weights`: how much it counts.
     * `keywords`: hashes of spam keywords.
+    * `patterns`: weights of the hashed patterns of word classes, in units of `pattern_steps`, for each kind of fake.
     * `stem_chances`: for each word the probability that a content word has its stem.
+    * `heavy_topics`: the vectors of `topics` times `weights`, the largest weight being 1.
     """
 
     classes: NDArray[np.uint8]
@@ -56,7 +61,10 @@ class Tables:
     topics: NDArray[np.int8]
     weights: NDArray[np.float32]
     keywords: NDArray[np.uint64]
+    patterns: NDArray[np.int8]
+    pattern_steps: NDArray[np.float32]
     stem_chances: NDArray[np.float32]
+    heavy_topics: NDArray[np.int8]
     step: float
     own: int
 
@@ -143,6 +151,11 @@ def stem_chances_of(model: Model) -> NDArray[np.float32]:
     return np.maximum(per_stem, _UNKNOWN_CHANCE).astype(np.float32)
 
 
+def heavy_topics_of(topics: NDArray[np.int8], weights: NDArray[np.float32]) -> NDArray[np.int8]:
+    """The vectors of words, longer for words that say more."""
+    return np.round(topics * (weights / max(1e-9, float(weights.max(initial=0))))[:, None]).astype(np.int8)
+
+
 def lowered(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Bytes with A to Z in lower case."""
     small: NDArray[np.uint8] = _LOWER[data]
@@ -192,6 +205,8 @@ def _coherence(words: Words, model: Model, tables: Tables) -> dict[str, NDArray[
     taken = kernel.words_taken_up(words.stems, content, stem_chances, words.bounds)
     found = kernel.recurrences(words.hashes, content, chances.astype(np.float32), words.bounds)
     drift = kernel.topic_drift(words.ids, tables.topics, tables.weights, words.bounds)
+    fit = coherence.topic_fit(words.ids, tables.heavy_topics, tables.weights, words.bounds)
+    fit = fit[:, :2] / np.maximum(1e-9, fit[:, 2:])
     spoken = np.maximum(1, found[:, 0])
     names = ("within_50", "within_250", "ever")
     columns = {"content_words": found[:, 0] / np.maximum(1, np.diff(words.bounds))}
@@ -209,6 +224,9 @@ def _coherence(words: Words, model: Model, tables: Tables) -> dict[str, NDArray[
         "commonest": found[:, 11] / spoken,
         "five_commonest": found[:, 12] / spoken,
         "gaps": found[:, 13] / np.maximum(1, found[:, 14]),
+        "fits_near": fit[:, 0],
+        "fits_far": fit[:, 1],
+        "fits_nearer": fit[:, 0] - fit[:, 1],
         "topic_near": drift[:, 0],
         "topic_drift": (drift[:, 0] - drift[:, 1]) * drift[:, 2],
     }
@@ -220,9 +238,25 @@ def class_ids(words: Words, tables: Tables) -> NDArray[np.uint8]:
     return np.where(words.ids >= FIRST_WORD, tables.classes[words.ids], unknown).astype(np.uint8)
 
 
+def fine_classes(words: Words, coarse: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """The frequent words as classes of their own, the others by their class, whose numbers stand behind."""
+    rank = words.ids - FIRST_WORD
+    is_own = (rank >= 0) & (rank < FINE_WORDS)
+    return np.where(is_own, rank + 1, FINE_WORDS + coarse.astype(np.int32)).astype(np.uint16)
+
+
+def _patterns(words: Words, coarse: NDArray[np.uint8], tables: Tables) -> dict[str, NDArray[np.float64]]:
+    fine = fine_classes(words, coarse)
+    found = patterns.pattern_sums(fine, coarse, words.sentences, words.texts, tables.patterns)
+    means = found[:, : patterns.KINDS] * tables.pattern_steps / np.maximum(1, found[:, patterns.KINDS :])
+    names = ("like_chain", "like_long_chain", "like_patchwork", "like_stuffing")
+    return {name: means[:, place] for place, name in enumerate(names)}
+
+
 def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
+    coarse = class_ids(words, tables)
     found = kernel.class_scores(
-        class_ids(words, tables),
+        coarse,
         words.sentences,
         words.texts,
         tables.logs3,
@@ -239,6 +273,7 @@ def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
         "put_in": found[:, 4] / triples,
         "put_in_share": found[:, 5] / triples,
         "split_pairs": found[:, 7] / (found[:, 6] + found[:, 7] + 2),
+        **_patterns(words, coarse, tables),
     }
 
 

@@ -40,6 +40,8 @@ _times, _times10, _times_less = _power(math.e, "{} times"), _power(10, "{} times
 _one_of, _one_of10 = _power(math.e, "one of {}"), _power(10, "one of {}", -1)
 _once_in, _words, _factor = _power(10, "once in {}"), _power(math.e, "{} words"), _power(math.e, "a factor of {}")
 
+_RESEMBLES = "The order of its words speaks for {} rather than for natural text by {{}} (log-odds for each word)"
+
 MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "unknown_words": ("words", percent, "{} of its words are unknown to the language model"),
     "function_words": ("composition", percent, "{} of its words are common ones such as “the”, “of” and “to”"),
@@ -61,6 +63,13 @@ MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "commonest": ("frequent words", percent, "One word makes up {} of its content words"),
     "five_commonest": ("frequent words", percent, "Five words make up {} of its content words"),
     "gaps": ("passages", _times, "Repeated words stand {} as far apart as if the words were shuffled"),
+    "fits_near": ("subject", percent, "Words agree in subject with those shortly before them by {}"),
+    "fits_far": ("subject", percent, "Words agree in subject with those long before them by {}"),
+    "fits_nearer": (
+        "subject",
+        percent,
+        "Words agree in subject with the last words by {} more than with earlier ones",
+    ),
     "topic_near": ("subject", percent, "Neighbouring passages agree in subject by {}"),
     "topic_drift": ("subject", percent, "Neighbouring passages agree in subject by {} more than distant ones"),
     "class_order": ("grammar", _one_of, "The kind of the next word (noun, verb, …) is as hard to guess as {}"),
@@ -69,6 +78,10 @@ MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "put_in": ("insertions", _times_less, "Its words fit between their neighbours {} as well as random words"),
     "put_in_share": ("insertions", percent, "{} of its words look inserted between words that belong together"),
     "split_pairs": ("insertions", percent, "{} of its fixed pairs such as “of the” are split by another word"),
+    "like_chain": ("patterns", _degree, _RESEMBLES.format("a chain of word pairs")),
+    "like_long_chain": ("patterns", _degree, _RESEMBLES.format("a chain of longer sequences")),
+    "like_patchwork": ("patterns", _degree, _RESEMBLES.format("a patchwork of pieces")),
+    "like_stuffing": ("patterns", _degree, _RESEMBLES.format("text with inserted words")),
     "keywords": ("keywords", percent, "{} of its words are spam keywords"),
     "keyword_kinds": ("keywords", _count, "It uses {} different spam keywords"),
     "word_rarity": ("words", _once_in, "A typical word of it occurs {} words of ordinary text"),

@@ -59,6 +59,8 @@ def find_farms(folder: RunFolder, sites: Sequence[str]) -> dict[int, str]:
     pages = _pages(folder, sites)
     linked = _link_farms(folder)
     known = (pages.site >= 0) & (pages.cluster >= 0)
+    if not known.any():
+        return {}
     order = np.flatnonzero(known)[np.argsort(pages.cluster[known], kind="stable")]
     clusters, starts = np.unique(pages.cluster[order], return_index=True)
     sizes = np.bincount(pages.site[pages.site >= 0], minlength=len(sites))

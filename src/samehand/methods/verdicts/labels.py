@@ -65,6 +65,9 @@ class Given(NamedTuple):
     @classmethod
     def merged(cls, parts: Sequence["Given"]) -> "Given":
         """By unit. Where several parts have a unit, the first counts."""
+        filled = [part for part in parts if part.unit.size]
+        if len(filled) == 1 and (np.diff(filled[0].unit) > 0).all():
+            return filled[0]
         joined = cls(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
         return joined.chosen(np.unique(joined.unit, return_index=True)[1])
 
@@ -130,6 +133,24 @@ class Ground:
         return {name: number for number, name in enumerate(self._sites.names.to_pylist())}
 
     @functools.cached_property
+    def _providers(self) -> frozenset[str]:
+        return frozenset(self._sites.provider.tolist())
+
+    @functools.cached_property
+    def _site_pages(self) -> NDArray[np.int64]:
+        """Pages of each site."""
+        return self._facts.per_site(np.ones(self._facts.site.size, np.bool_))
+
+    @functools.cached_property
+    def _by_cluster(self) -> NDArray[np.int64]:
+        """The rows of all pages, those of one cluster together, in order of the clusters."""
+        return np.argsort(self._facts.cluster, kind="stable")
+
+    @functools.cached_property
+    def _clusters_sorted(self) -> NDArray[np.int32]:
+        return self._facts.cluster[self._by_cluster]
+
+    @functools.cached_property
     def _cluster_rows(self) -> dict[int, int]:
         if self._folder.done.get("style") is None:
             return {}
@@ -148,10 +169,10 @@ class Ground:
         """What some of the labels say about pages and sites, by themselves and where they spread."""
         said = [label for label in labels if label.answer in (WANTED, UNWANTED)]
         pages = self._named(said, PAGE, self._page_row)
-        sites = self._named(said, SITE, self._site_numbers.get)
+        sites = self._named(said, SITE, self._site_number)
         clusters = self._named(said, CLUSTER, self._cluster_row)
-        known = set(self._sites.provider.tolist())
-        providers = {label.name: _code(label) for label in said if label.unit == PROVIDER and label.name in known}
+        of_providers = [label for label in said if label.unit == PROVIDER]
+        providers = {label.name: _code(label) for label in of_providers if label.name in self._providers}
         found = len(pages) + len(sites) + len(clusters) + len(providers)
         asked = Given.made(np.array(list(pages), np.int64), _codes(pages), ASKED)
         of_site = Given.made(np.array(list(sites), np.int64), _codes(sites), ASKED)
@@ -168,6 +189,9 @@ class Ground:
 
     def _is_site(self, label: Label) -> bool:
         return label.unit == SITE and label.name in self._site_numbers
+
+    def _site_number(self, name: str) -> int | None:
+        return self._site_numbers.get(name)
 
     def _page_row(self, name: str) -> int | None:
         ids = self._folder.page_ids
@@ -195,16 +219,17 @@ class Ground:
         """The pages of labelled clusters, and the sites that have most of their pages there."""
         if not clusters:
             return NOBODY, NOBODY
-        answer = np.zeros(max(self._facts.cluster.max(initial=0), max(clusters)) + 2, np.int8)
-        answer[list(clusters)] = list(clusters.values())
-        answer = answer[self._facts.cluster]  # NONE leads to the last, which has no label
-        rows = np.flatnonzero(answer)
-        pages = np.maximum(1, self._facts.per_site(np.ones(answer.size, np.bool_)))
+        parts = []
+        for cluster, code in clusters.items():
+            start, stop = np.searchsorted(self._clusters_sorted, [cluster, cluster + 1])
+            parts.append(Given.made(self._by_cluster[start:stop], code, OF_CLUSTER))
+        pages = Given.merged(parts)
         sites = []
         for code in (GOOD, BAD):
-            most = np.flatnonzero(self._facts.per_site(answer == code) / pages > MOST_OF)
-            sites.append(Given.made(most, code, OF_CLUSTER))
-        return Given.made(rows, answer[rows], OF_CLUSTER), Given.merged(sites)
+            site = self._facts.site[pages.unit[pages.answer == code]]
+            found, count = np.unique(site[site != NONE], return_counts=True)
+            sites.append(Given.made(found[count / self._site_pages[found] > MOST_OF], code, OF_CLUSTER))
+        return pages, Given.merged(sites)
 
     def _spread(self, pages: Given, sites: Given) -> tuple[list[Given], list[Given]]:
         """Pages with the same bytes, and pages along links. From a site they reach sites by their home pages, too."""

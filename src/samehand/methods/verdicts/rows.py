@@ -70,6 +70,11 @@ def with_actions(columns: dict[str, pa.Array], unit: str, policy: Policy) -> dic
     return {"action": actions_of(pa.table(columns), unit, policy), **columns}
 
 
+def decided_action(answer: int, strongest: str) -> str:
+    """The action on a unit that a person named, by the answer. The guard comes after that."""
+    return strongest if answer == BAD else KEEP
+
+
 def _labelled(
     actions: pa.Array, answer: NDArray[np.int8], how: NDArray[np.int8], strongest: str, is_sure: NDArray[np.bool_]
 ) -> NDArray[np.object_]:
@@ -77,8 +82,8 @@ def _labelled(
     looked at the unit, so it is reviewed, unless it `is_sure`."""
     found = np.array(actions.to_pylist(), object)
     decided = np.isin(how, DECIDING)
-    found[decided & (answer == BAD)] = strongest
-    found[decided & (answer == GOOD)] = KEEP
+    for code in (BAD, GOOD):
+        found[decided & (answer == code)] = decided_action(code, strongest)
     spread_bad = ~decided & (answer == BAD)
     found[spread_bad & is_sure] = strongest
     if strongest != KEEP:

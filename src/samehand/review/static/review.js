@@ -21,12 +21,9 @@ function alarm(message) {
   place.hidden = !message;
 }
 
-async function ask(path, body) {
-  const options = body && {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  };
+async function ask(path, body, signal) {
+  const post = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const options = { ...(body ? post : {}), signal };
   let response;
   try {
     response = await fetch(path, options);
@@ -43,9 +40,21 @@ async function ask(path, body) {
 const compared = new Map();
 
 function comparison(path) {
-  if (!compared.has(path)) compared.set(path, ask(path));
-  if (compared.size > 20) compared.delete(compared.keys().next().value);
-  return compared.get(path);
+  if (!compared.has(path)) {
+    const stop = new AbortController();
+    compared.set(path, { stop, said: ask(path, undefined, stop.signal) });
+  }
+  return compared.get(path).said;
+}
+
+// Browsers open six connections at most: comparisons that nobody waits for would keep the answers waiting.
+function forgetOthers(paths) {
+  for (const [path, { stop, said }] of compared) {
+    if (paths.includes(path)) continue;
+    said.catch(() => {});
+    stop.abort();
+    compared.delete(path);
+  }
 }
 
 function fillSource(place, stretches) {
@@ -65,9 +74,8 @@ async function showComparison(path, isCurrent) {
   if (!isCurrent()) return;
   fillSource(field("left"), found.left ?? []);
   fillSource(field("right"), found.right ?? []);
-  const style = typeof found.style === "number" ? `exact similarity of style ${found.style.toFixed(2)}, ` : "";
-  field("compared").textContent =
-    found.problem || `What both share is marked: ${style}words ${found.words.toFixed(2)} alike.`;
+  const alike = Object.entries(found.alike ?? {}).map(([what, share]) => `${what} ${share.toFixed(2)}`);
+  field("compared").textContent = found.problem || `What both share is marked. Alike, compared in full: ${alike.join(", ")}.`;
 }
 
 // The queue.
@@ -132,7 +140,12 @@ function show() {
   field("sample").hidden = !card.is_sample;
   field("touches").replaceChildren(...Object.entries(card.touches).map(([answer, touched]) => sentence(answer, touched)));
   showVerdict(card.verdict);
+  forgetOthers(queue.cards.filter((one) => one.pair).map(pairPath));
   showPair(card);
+  prepareNext();
+}
+
+function prepareNext() {
   const next = queue.cards[1];
   if (next && next.pair) comparison(pairPath(next)).catch(() => {});
 }
@@ -156,7 +169,7 @@ function take(said, unsaved) {
   const cards = said.cards.filter((card) => !unsaved.has(card.number));
   queue.cards = current ? [current, ...cards.filter((card) => card.number !== current.number)] : cards;
   if (queue.cards[0] !== current) show();
-  else if (queue.cards[1]?.pair) comparison(pairPath(queue.cards[1])).catch(() => {});
+  else prepareNext();
 }
 
 const unsaved = new Set();

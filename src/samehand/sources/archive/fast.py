@@ -19,9 +19,9 @@ import deflate._deflate
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.base import record_table as at
 from samehand.base.buffers import read_only
 from samehand.base.settings import Settings
+from samehand.kernels import record_table as at
 from samehand.kernels import records
 from samehand.kernels.unpacking import unpack_members
 from samehand.sources.archive.heads import MAX_HEAD, WARC
