@@ -88,7 +88,7 @@ def main() -> NoReturn:
     try:
         try:
             interrupts.is_ending = False
-            from samehand.cli.main import start as run
+            from samehand.cli.main import main as run
 
             run()
         finally:
