@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.methods.verdicts.facts import page_facts
-from samehand.methods.verdicts.labels import BAD, DECIDING, GOOD, NOBODY, Given, Ground
+from samehand.methods.verdicts.given import BAD, DECIDING, GOOD, Given
+from samehand.methods.verdicts.labels import NOBODY, Ground
 from samehand.methods.verdicts.policy import BLOCK, REVIEW, Policy, read_policy
 from samehand.methods.verdicts.rows import actions_of, decided_action, with_label
 from samehand.methods.verdicts.sites import site_facts

@@ -11,7 +11,7 @@ from samehand.answers.result import Result
 from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.setting import nearest
-from samehand.methods.verdicts.labels import DECIDING, HOW
+from samehand.methods.verdicts.given import DECIDING, HOW
 from samehand.methods.verdicts.model import Weights, run_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.methods.verdicts.rows import actions_of

@@ -13,8 +13,9 @@ from samehand.base.wording import count
 from samehand.methods.guard import never_guard
 from samehand.methods.verdicts.evidence import BLOCKABLE, FARM, LINK_FARM, MIRROR, REAL, TEMPLATE, UNWANTED_KINDS
 from samehand.methods.verdicts.facts import PageFacts, cluster_classes, numbered, page_facts
+from samehand.methods.verdicts.given import ASKED, Given
 from samehand.methods.verdicts.groups import Members, cluster_sites, commonest, mean_evidence
-from samehand.methods.verdicts.labels import ASKED, Applied, Given, Ground
+from samehand.methods.verdicts.labels import Applied, Ground
 from samehand.methods.verdicts.model import Weights
 from samehand.methods.verdicts.pages import PageJudge, write_pages
 from samehand.methods.verdicts.policy import Policy

@@ -21,7 +21,7 @@ from samehand.methods.verdicts.evidence import (
     add_shown,
 )
 from samehand.methods.verdicts.facts import NONE, PageFacts, numbered, site_names
-from samehand.methods.verdicts.labels import Given
+from samehand.methods.verdicts.given import Given
 from samehand.methods.verdicts.model import Weights
 from samehand.methods.verdicts.policy import Policy
 from samehand.methods.verdicts.rows import verdict_columns, with_actions

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.methods.verdicts.evidence import BLOCKABLE
-from samehand.methods.verdicts.labels import ANSWERS, BAD, DECIDING, GOOD, HOW, IDENTICAL, Given
+from samehand.methods.verdicts.given import ANSWERS, BAD, DECIDING, GOOD, HOW, IDENTICAL, Given
 from samehand.methods.verdicts.policy import BLOCK, DROP, KEEP, REVIEW, Policy
 from samehand.methods.verdicts.scoring import Scored, may_block
 from samehand.store.page_ids import PageIds
