@@ -11,21 +11,18 @@ _BOXES = (
     " dialog search meta"
 )
 _SKELETON = (
-    "html head body link script h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a cite q dfn abbr ruby rt"
-    " time var samp kbd ins del picture img iframe embed object video audio map table caption colgroup col tbody thead"
-    " tfoot tr td th form label input button select optgroup option textarea output progress meter fieldset legend"
-    " canvas frame frameset applet marquee"
+    "html head body h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a ruby rt picture img iframe embed"
+    " object video audio map table caption colgroup col tbody thead tfoot tr td th form label input button select"
+    " optgroup option textarea output progress meter fieldset legend canvas frame frameset applet marquee"
 )
-_FUNCTIONAL = (
-    "link script a img iframe embed object form input button select option textarea label td th frame video audio table"
-)
+_FUNCTIONAL = "a img iframe embed object form input button select option textarea label td th frame video audio table"
 _OPTIONAL = "li p td tr th dt dd option body html head tbody thead tfoot colgroup optgroup rt caption"
-_VOID = "meta link img input hr col embed frame"
-_STANDS = "iframe script td th button select textarea canvas video object embed applet li"
+_VOID = "meta img input hr col embed frame"
+_STANDS = "iframe td th button select textarea canvas video object embed applet"
 _IN_TABLE = "caption colgroup col tbody thead tfoot tr td th"
 _RAW = "title textarea style xmp iframe noembed noframes noscript script template plaintext"
 _ATTRIBUTES = (
-    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt"
+    "href src rel type name content property http-equiv charset action method value for colspan rowspan media"
     " target checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
     " cellpadding cellspacing align valign bgcolor"
 )
@@ -34,7 +31,7 @@ PHRASES, BOXES, FUNCTIONAL, OPTIONAL, VOID, IN_TABLE, RAW = (
     set(names.split()) for names in (_PHRASES, _BOXES, _FUNCTIONAL, _OPTIONAL, _VOID, _IN_TABLE, _RAW)
 )
 STANDS = {*_STANDS.split(), *VOID}
-SAME = {"ol": "ul", "dir": "ul", "menu": "ul", "acronym": "abbr"}
+SAME = {"ol": "ul", "dir": "ul", "menu": "ul"}
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 NAMED = {b"amp": b"&", b"lt": b"<", b"gt": b">", b"quot": b'"', b"apos": b"'"}
 START, CLOSE, END, VALUE, QUOTE, FIRST = 0x80, 0x81, 0x82, 0x83, 0x84, 0x85
@@ -69,6 +66,9 @@ def value_noise(value: bytes) -> bytes:
         if byte in (b"?", b"#"):
             kept += byte if byte == b"#" and place == 0 else b""
             break
+        if byte == b"%" and value[place + 1 : place + 2].isalnum():
+            place += 1
+            continue
         if byte == b"." and value[place + 1 : place + 2] == b"/" and (place == 0 or value[place - 1 : place] == b"/"):
             place += 2
             continue

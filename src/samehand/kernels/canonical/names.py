@@ -38,19 +38,18 @@ _CONTAINERS = (
     " dialog search meta"
 )
 _SKELETON = (
-    "html head body link script h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a cite q dfn abbr ruby rt"
-    " time var samp kbd ins del picture img iframe embed object video audio map table caption colgroup col tbody thead"
-    " tfoot tr td th form label input button select optgroup option textarea output progress meter fieldset legend"
-    " canvas frame frameset applet marquee"
+    "html head body h1 h2 h3 h4 h5 h6 p hr pre blockquote ul li dl dt dd a ruby rt picture img iframe embed"
+    " object video audio map table caption colgroup col tbody thead tfoot tr td th form label input button select"
+    " optgroup option textarea output progress meter fieldset legend canvas frame frameset applet marquee"
 )
-_SAME = {"ol": "ul", "dir": "ul", "menu": "ul", "acronym": "abbr"}
+_SAME = {"ol": "ul", "dir": "ul", "menu": "ul"}
 _TRAITS = {
-    FUNCTIONAL: "link script a img iframe embed object form input button select option textarea label td th frame"
+    FUNCTIONAL: "a img iframe embed object form input button select option textarea label td th frame"
     " video audio table",
     OPTIONAL_END: "li p td tr th dt dd option body html head tbody thead tfoot colgroup optgroup rt caption",
-    VOID: "meta link img input hr col embed frame",
-    STANDS: "iframe script td th button select textarea canvas video object embed applet li img input hr",
-    HEAD_ONLY: "meta link frameset frame",
+    VOID: "meta img input hr col embed frame",
+    STANDS: "iframe td th button select textarea canvas video object embed applet img input hr",
+    HEAD_ONLY: "meta frameset frame",
     ONCE: "html head body",
     ALONE: "form",
     IN_TABLE: "caption colgroup col tbody thead tfoot tr td th",
@@ -58,7 +57,7 @@ _TRAITS = {
     SCRIPT: "script",
 }
 _ATTRIBUTES = (
-    "href src rel type name content property http-equiv charset action method value for colspan rowspan media alt"
+    "href src rel type name content property http-equiv charset action method value for colspan rowspan media"
     " target checked selected placeholder maxlength async defer sizes srcset usemap coords shape width height border"
     " cellpadding cellspacing align valign bgcolor"
 )

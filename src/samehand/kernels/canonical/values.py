@@ -1,8 +1,8 @@
 """The value of an attribute: where it is, whether it hides an element, and what is kept of it.
 
 Kept are the first few bytes of its punctuation. References are decoded, because `&#46;` is a dot. A "./" that changes
-nothing is dropped. What follows a `?` or `#` is content: everybody can add a query or a fragment of their own to every
-address.
+nothing is dropped, and a `%` that spells a letter of an address. What follows a `?` or `#` is content: everybody can
+add a query or a fragment of their own to every address.
 """
 
 import numba as nb
@@ -18,7 +18,7 @@ MOST_BYTES = 8
 _MOST = np.uint64(MOST_BYTES)
 _LONGEST_NAME = np.uint64(31)
 _ZERO, _ONE, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(BLOCK)
-_HASH_SIGN, _AMPERSAND, _DOT, _SLASH, _SEMICOLON, _QUERY = (np.uint8(byte) for byte in b"#&./;?")
+_HASH_SIGN, _AMPERSAND, _DOT, _SLASH, _SEMICOLON, _QUERY, _PERCENT = (np.uint8(byte) for byte in b"#&./;?%")
 _QUOTE, _APOSTROPHE, _EQUALS, _GREATER = (np.uint8(byte) for byte in b"\"'=>")
 _HIDES = np.frombuffer(b"display:none", np.uint8)
 _HIDDEN_TYPE = np.uint64(int.from_bytes(b"hidden", "little"))
@@ -81,11 +81,11 @@ def put_value(
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _odd_bits(source: NDArray[np.uint8], position: np.uint64) -> np.uint64:
-    """Bytes of a block that need a look: where a value may stop, a reference, or a "./" begins."""
+    """Bytes of a block that need a look: where a value may stop, a reference, a "./" or a "%61" begins."""
     slashes = byte_bits(source, position, _SLASH)
     followed = (slashes >> _ONE) | (_ONE << np.uint64(63))  # what follows the block is not known
     odd: np.uint64 = byte_bits(source, position, _DOT) & followed
-    for byte in (_QUERY, _HASH_SIGN, _AMPERSAND):
+    for byte in (_QUERY, _HASH_SIGN, _AMPERSAND, _PERCENT):
         odd |= byte_bits(source, position, byte)
     return odd
 
@@ -111,6 +111,9 @@ def _put_odd(
         if byte in (_QUERY, _HASH_SIGN):
             return end, length
         if not _is_kept(byte):
+            return after, length
+    elif byte == _PERCENT:
+        if after < end and _is_letter(source[after]):
             return after, length
     else:
         after = end
