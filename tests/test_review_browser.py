@@ -21,7 +21,8 @@ from samehand.review.preview import preview
 from samehand.store.labels import LabelFile
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not is_there(), reason=MISSING)]
-WAIT = 20
+WAIT = 60
+"""Seconds: long, because machines that run tests are busy. Nothing waits longer than it must."""
 
 
 @pytest.fixture(scope="module")
