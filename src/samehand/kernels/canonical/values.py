@@ -1,8 +1,8 @@
 """The value of an attribute: where it is, whether it hides an element, and what is kept of it.
 
 Kept are the first few bytes of its punctuation. References are decoded, because `&#46;` is a dot. A "./" that changes
-nothing is dropped, and a `%` that spells a letter of an address. What follows a `?` or `#` is content: everybody can add
-a query or a fragment of their own to every address.
+nothing is dropped, and a `%` that spells a letter of an address. What follows a `?` or `#` is content: everybody can
+add a query or a fragment of their own to every address.
 """
 
 import numba as nb
