@@ -47,6 +47,7 @@ evaluate: $(TEST_STAMP)
 bench: $(TEST_STAMP)
 	$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m benchmarks.reading --data $(DATA)
+	$(BIN)/python -m benchmarks.start
 	$(BIN)/python -m benchmarks.style --data $(DATA)
 	$(BIN)/python -m benchmarks.markup
 	$(BIN)/python -m benchmarks.language

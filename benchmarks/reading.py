@@ -123,7 +123,7 @@ def _measure(what: str, path: Path) -> Cost:
 def _scan(options: tuple[str, ...], workers: int, path: Path) -> Cost:
     with tempfile.TemporaryDirectory(dir="build") as folder:
         arguments = ["scan", str(path), "-o", f"{folder}/run", "--workers", str(workers), *options]
-        arguments += ["--split-bytes", str(32_000_000)]
+        arguments += ["--split-bytes", str(8_000_000)]
         return cost_of([sys.executable, "-m", "samehand.cli.main", *arguments])
 
 

@@ -88,20 +88,29 @@ def _sites(hand: str, text: Text, *, is_linked: bool) -> Iterator[tuple[str, str
     """The pages of a hand: its template, drawn once, and the texts."""
     draw = random.Random(hand)
     names = [f"{label}-{hand}.example" for label in draw.sample(_LABELS, SITES_OF_A_HAND)]
-    box, css, tag = (f"{draw.getrandbits(24):06x}" for _ in range(3))
+    head, foot = _template(draw)
     for i, site in enumerate(names):
         for j in range(PAGES_OF_A_SITE):
-            paragraphs = "".join(f'<p class="t{tag}">{part}</p>\n' for part in _parts(text(i, j, draw)))
+            paragraphs = "".join(f"<p>{part}</p>\n" for part in _parts(text(i, j, draw)))
             others = names if is_linked else []
             links = "".join(f'<li><a href="http://{other}/">{other}</a></li>' for other in others if other != site)
-            menu = "".join(f'<a href="/p{n}.html" class="m{css}">Page {n}</a> ' for n in range(PAGES_OF_A_SITE))
             html = (
-                f"<!DOCTYPE html><html><head><title>{site} {j}</title>"
-                f'<link rel="stylesheet" href="/{css}.css"></head>'
-                f'<body id="b{box}"><div class="w{box}"><nav>{menu}</nav>'
-                f'<main class="c{tag}">{paragraphs}</main><ul class="l{box}">{links}</ul></div></body></html>'
+                f"<!DOCTYPE html><html><head><title>{site} {j}</title></head><body>{head}<main>{paragraphs}</main>"
+                f"<ul>{links}</ul>{foot}</body></html>"
             )
             yield f"http://{site}/p{j}.html" if j else f"http://{site}/", html
+
+
+def _template(draw: random.Random) -> tuple[str, str]:
+    """What stands before and behind the text on all pages of a hand: blocks with names of their own, as themes have."""
+    tags, blocks = ("div", "section", "aside", "header", "span"), []
+    for number in range(60):
+        tag, name, other = draw.choice(tags), f"{draw.getrandbits(20):05x}", f"{draw.getrandbits(16):04x}"
+        inside = draw.choice(
+            (f'<a href="/{name}" rel="{other}">&raquo;</a>', f'<img src="/i/{name}.png" alt="">', "<br>")
+        )
+        blocks.append(f'<{tag} class="{name} x-{other}" id="{other}_{number}">{inside}</{tag}>\n')
+    return "".join(blocks[:30]), "".join(blocks[30:])
 
 
 def _parts(text: str) -> Iterator[str]:

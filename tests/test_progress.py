@@ -1,6 +1,5 @@
 """Progress: a line now and then, a bar on a terminal, silence when asked for."""
 
-import hashlib
 import io
 from pathlib import Path
 
@@ -8,10 +7,12 @@ import click
 import pytest
 
 import samehand
+from samehand import kernels as kernel_cache
 from samehand.cli import progress
 from samehand.cli.options import METHODS
 from samehand.cli.progress import ProgressDisplay
 from samehand.engine.tasks import Progress
+from samehand.kernels import sources_digest
 
 STEPS = [
     Progress("plan", total=4),
@@ -96,7 +97,7 @@ def announced(capsys: pytest.CaptureFixture[str], *methods: str, quiet: bool = F
 def store(folder: Path, source: Path) -> None:
     """What numba leaves behind when it has compiled a function of `source`."""
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = hashlib.sha256(source.read_bytes()).digest()
+    stamp = sources_digest(source).encode()
     (folder / f"{source.stem}.function-12.{progress.PYTHON}.nbi").write_bytes(b"version" + stamp + b"rest")
 
 
@@ -107,6 +108,8 @@ def test_the_first_compile_is_announced(kernels: Path, capsys: pytest.CaptureFix
     assert not announced(capsys, "style")
     assert announced(capsys, "style", "language")
     (kernels / "noise.py").write_text("# a new version")
+    for cached in (sources_digest, kernel_cache._read):
+        cached.cache_clear()
     assert announced(capsys, "style")
 
 

@@ -40,6 +40,8 @@ def csv_cell(value: object) -> object:
         return round(value, 6)
     if value is None or isinstance(value, int):
         return value
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        value = json.dumps(_rounded(value), ensure_ascii=False)  # rows within a row, such as evidence
     text = neutral(" ".join(map(str, value)) if isinstance(value, list) else str(value))
     return "'" + text if text.lstrip().startswith(_FORMULA) else text
 

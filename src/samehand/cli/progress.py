@@ -1,8 +1,6 @@
 """Progress on standard error: a moving bar on a terminal, one line every 30 seconds otherwise."""
 
-import hashlib
 import os
-import struct
 import sys
 import time
 from collections.abc import Iterable
@@ -38,18 +36,20 @@ def announce_compiling(methods: Iterable[str]) -> None:
 
 
 def is_compiled(source: Path) -> bool:
-    """Whether numba has stored functions compiled from this text of a file, by this Python.
+    """Whether numba has stored functions compiled from this file and those that it imports, by this Python.
 
-    numba stores them in NUMBA_CACHE_DIR, else beside the file, else in the user's cache. Its indexes hold a stamp of
-    the source: a digest of its text, in older versions its time.
+    numba stores them in NUMBA_CACHE_DIR, else beside the file, else in the user's cache. Its indexes hold the digest of
+    the sources.
     """
+    from samehand.kernels import sources_digest
+
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     shared = Path(chosen) if chosen else Path.home() / ".cache" / "numba"
     folders = [] if chosen else [source.parent / "__pycache__"]
     folders += shared.glob(f"{source.parent.name}_*")
-    stamps = (hashlib.sha256(source.read_bytes()).digest(), struct.pack(">d", source.stat().st_mtime))
+    stamp = sources_digest(source).encode()
     indexes = (index for folder in folders for index in folder.glob(f"{source.stem}.*.{PYTHON}*.nbi"))
-    return any(stamp in index.read_bytes() for index in indexes for stamp in stamps)
+    return any(stamp in index.read_bytes() for index in indexes)
 
 
 class ProgressDisplay:

@@ -80,7 +80,7 @@ def _farm_of(
         np.bincount(place, flags[rows], minlength=numbers.size) for flags in (pages.made, pages.copied, pages.natural)
     )
     has_own = natural > MOST * inside
-    is_made = filled & (made >= MOST * inside) & (made > natural)
+    is_made = filled & (made >= MOST * inside)
     is_copied = filled & (copied >= MOST * inside) & ~has_own & is_linked
     shown = is_made | is_copied
     names = Counter(sites[number][:PREFIX_LETTERS] for number in numbers[shown].tolist())
