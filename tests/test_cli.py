@@ -287,7 +287,7 @@ def test_answers_import_nothing_slow(run: Path) -> None:
     code = (
         "import runpy, sys\n"
         f"sys.argv = ['samehand', 'clusters', {str(run)!r}]\n"
-        "try: runpy.run_module('samehand.cli.main', run_name='__main__')\n"
+        "try: runpy.run_module('samehand.cli.start', run_name='__main__')\n"
         "except SystemExit: print([name for name in ('numba', 'pandas', 'scipy') if sys.modules.get(name)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -36,21 +36,6 @@ Exit codes:
   130  interrupted: run the same command again to go on"""
 
 
-READS_ANSWERS = frozenset({"status", "clusters", "show", "spread", "replicas", "fake", "parked", "export"})
-"""Commands that start with answers that are there."""
-
-
-def start() -> NoReturn:
-    """The entry point of a process of its own.
-
-    Pyarrow imports pandas, where it is installed, for the first column it converts. That takes longer than most
-    answers, and no command that reads answers needs it: so they do not see it.
-    """
-    if READS_ANSWERS.intersection(sys.argv[1:2]):
-        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type] # this is how an import is refused
-    main()
-
-
 def main() -> NoReturn:
     """Runs the command: turns errors into one sentence and an exit code."""
     try:
@@ -126,4 +111,4 @@ for command in (
 
 
 if __name__ == "__main__":
-    start()
+    main()

@@ -14,6 +14,8 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
+READS_ANSWERS = frozenset({"status", "clusters", "show", "spread", "verdicts", "explain", "export"})
+"""Commands that only read answers that are there."""
 INTERRUPTED = 130
 GRACE_SECONDS = 3.0
 SENTENCE = "Interrupted. Run the same command again to go on."
@@ -80,8 +82,24 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     return False
 
 
+class _NoPandas:
+    """An import of pandas fails.
+
+    Pyarrow imports pandas, where it is installed, for the first column that it converts. That takes longer than most
+    answers, and no command that only reads answers needs it.
+    """
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        """Asked for every module that is imported."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 def main() -> NoReturn:
     """Entry point of the command `samehand`."""
+    if READS_ANSWERS.intersection(sys.argv[1:2]):
+        sys.meta_path.insert(0, _NoPandas)
     # OpenBLAS would start a thread for each core, with memory of its own, and hangs where it gets none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     interrupts = Interrupts()
