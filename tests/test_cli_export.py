@@ -49,7 +49,7 @@ def test_lists_of_parked_sites(demo: DemoFiles, judged: Path, tmp_path: Path, sa
     assert ended.err.startswith(f"Written: {len(names)} names; {len(names)} new, 0 gone since the last list.")
     assert "Guard: shipped list 2" in ended.err
     kinds = kinds_of(demo, "domain")
-    assert len(names) == 72  # the wording of eight parked sites alone does not block them
+    assert len(names) == 80
     assert {kinds[name] for name in names} <= {"parked", "farm", "generated"}
     zone = samehand_command("export", judged, "--format", "rpz", "--name-servers", "--serial", "7").out
     assert "@ SOA localhost. root.localhost. 7 " in zone

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from samehand.base.errors import InputError, RunWriteError, UsageError
+from samehand.base.errors import RunError, RunWriteError, UsageError
 from samehand.store import labels as store
 from samehand.store.labels import (
     DIFFERENT,
@@ -165,9 +165,9 @@ def test_bad_labels_are_refused_by_writer_and_reader(change: dict[str, str], wha
         LabelFile(path).add(bad)
     content = json.dumps(dataclasses.asdict(SITE)) + "\n" + json.dumps(dataclasses.asdict(bad)) + "\n"
     path.write_text(content)
-    with pytest.raises(InputError, match="line 2, is no label"):
+    with pytest.raises(RunError, match="line 2, is no label"):
         LabelFile(path).labels()
-    with pytest.raises(InputError, match="line 2, is no label"):
+    with pytest.raises(RunError, match="line 2, is no label"):
         LabelFile(path).add(SITE)
     assert path.read_text() == content
 
@@ -187,14 +187,14 @@ def test_bad_labels_are_refused_by_writer_and_reader(change: dict[str, str], wha
 def test_a_strange_file_is_one_sentence(line: str, tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(InputError, match="line 1, is no label"):
+    with pytest.raises(RunError, match="line 1, is no label"):
         LabelFile(path).labels()
 
 
 def test_an_undo_of_nothing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(SITE, answer=UNDO))) + "\n")
-    with pytest.raises(InputError, match="takes back what nobody said"):
+    with pytest.raises(RunError, match="takes back what nobody said"):
         LabelFile(path).labels()
     with pytest.raises(UsageError, match="call undo"):
         LabelFile(tmp_path / "other").add(dataclasses.replace(SITE, answer=UNDO))
@@ -205,8 +205,8 @@ def test_links_pipes_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "victim")
     os.mkfifo(tmp_path / "pipe")
     for name in ("link", "pipe", "."):
-        with pytest.raises((InputError, RunWriteError)):
+        with pytest.raises((RunError, RunWriteError)):
             LabelFile(tmp_path / name).add(SITE)
-        with pytest.raises((InputError, RunWriteError)):
+        with pytest.raises((RunError, RunWriteError)):
             LabelFile(tmp_path / name).labels()
     assert (tmp_path / "victim").read_text() == ""

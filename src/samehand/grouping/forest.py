@@ -26,6 +26,10 @@ _PART_ROWS = 1 << 16
 """Keys are sorted in parts of about so many: half a megabyte, which stays in a core's cache."""
 
 
+COUNTED = 5
+"""Numbers that `check_buckets` counts."""
+
+
 @dataclasses.dataclass(slots=True)
 class CheckCounts:
     """What the search for edges did, for the report: no cap is hit silently.

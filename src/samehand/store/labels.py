@@ -21,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from samehand.base.errors import InputError, RunWriteError, UsageError
+from samehand.base.errors import RunError, RunWriteError, UsageError
 from samehand.base.files import sync_folder, writing
 from samehand.base.neutral import json_line, neutral
 from samehand.store.files import LABELS
@@ -118,7 +118,7 @@ class LabelFile:
         return cls(folder.own_file(LABELS))
 
     def labels(self) -> list[Label]:
-        """The labels that hold, oldest first: the last answer about each unit. InputError where the file is damaged."""
+        """The labels that hold, oldest first: the last answer about each unit. RunError where the file is damaged."""
         with contextlib.suppress(FileNotFoundError), self._opened(os.O_RDONLY) as descriptor:
             self._catch_up(descriptor)
         held: dict[tuple[str, str], Label] = {}
@@ -151,10 +151,10 @@ class LabelFile:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise InputError(f"{self.path} cannot be read ({error.strerror}). Check the file of labels.") from None
+            raise RunError(f"{self.path} cannot be read ({error.strerror}). Check the file of labels.") from None
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise InputError(f"{self.path} is not a plain file. Remove it, then run the same command again.")
+                raise RunError(f"{self.path} is not a plain file. Remove it, then run the same command again.")
             yield descriptor
         finally:
             os.close(descriptor)
@@ -182,7 +182,7 @@ class LabelFile:
         if size < self._size:
             self._answers, self._lines, self._size = [], 0, 0
         if size > LONGEST_FILE:
-            raise InputError(f"{self.path} is larger than {LONGEST_FILE >> 20} MB: that is no file of labels.")
+            raise RunError(f"{self.path} is larger than {LONGEST_FILE >> 20} MB: that is no file of labels.")
         new = os.pread(descriptor, size - self._size, self._size)
         whole, end, rest = new.rpartition(b"\n")
         for line in whole.split(b"\n") if end else ():
@@ -196,14 +196,14 @@ class LabelFile:
         try:
             row: Any = json.loads(line)
         except (ValueError, RecursionError):
-            raise InputError(f"{where} is no label: it is not JSON. Correct the line, or move the file away.") from None
+            raise RunError(f"{where} is no label: it is not JSON. Correct the line, or move the file away.") from None
         if not fits(row, Label):
             names = ", ".join(field.name for field in dataclasses.fields(Label))
-            raise InputError(f"{where} is no label: it needs just {names}, each a text.")
+            raise RunError(f"{where} is no label: it needs just {names}, each a text.")
         label = Label(**row)
         problem = problem_of(label)
         if problem:
-            raise InputError(f"{where} is no label: {neutral(problem)}.")
+            raise RunError(f"{where} is no label: {neutral(problem)}.")
         return label
 
     def _take(self, label: Label) -> None:
@@ -217,7 +217,7 @@ class LabelFile:
             if (one.unit, one.name, one.who) == same:
                 del self._answers[place]
                 return
-        raise InputError(f"{self.path}, line {self._lines}, takes back what nobody said.")
+        raise RunError(f"{self.path}, line {self._lines}, takes back what nobody said.")
 
     def _append(self, descriptor: int, label: Label) -> None:
         """Appends a line. A line that was not written completely is removed, or the next one would be joined to it."""

@@ -28,6 +28,7 @@ from samehand.engine.spark.common import Common
 from samehand.engine.spark.components import components, stored
 from samehand.engine.spark.remote import ANSWER, answers_of
 from samehand.engine.spark.session import check_running, configured, said_by, spark_errors
+from samehand.grouping.forest import COUNTED
 from samehand.methods.method import Counts, Method
 from samehand.store.files import SPARK_SCRATCH
 from samehand.store.folder import RunFolder
@@ -109,7 +110,7 @@ class Steps:
         found = [row[0] for row in checked.where("counts is not null").select("counts").collect()]
         same = twins.where("similarity is not null").selectExpr("twin_of as left", "page_id as right", "similarity")
         edges = checked.where("counts is null").select("left", "right", "similarity").union(same)
-        return edges, [sum(counts) for counts in zip(*found, strict=True)] or [0] * 4
+        return edges, [sum(counts) for counts in zip(*found, strict=True)] or [0] * COUNTED
 
     def components(self, kind: str, edges: "DataFrame") -> "DataFrame":
         """The component of each page that has an edge: page_id, component."""

@@ -30,7 +30,7 @@ from samehand.engine.spark.remote import batch_of
 from samehand.grouping.comparable import shuffle_keys
 from samehand.grouping.cuts import SUPPORT_SAMPLE
 from samehand.grouping.edges import Edges, cut, spanning_forest
-from samehand.grouping.forest import check_buckets, join_equal
+from samehand.grouping.forest import COUNTED, check_buckets, join_equal
 from samehand.kernels.buckets import nothing_known
 from samehand.methods.registry import methods
 from samehand.methods.replica.groups import find_stars, group_documents, replica_forest
@@ -153,7 +153,7 @@ def check_met(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> B
     _, settings = common.unpacked()
     kind = KINDS[name]
     gathered = _Gathered()
-    counts = np.zeros(5, np.int64)
+    counts = np.zeros(COUNTED, np.int64)
     for rows, starts in whole_groups(batches, ["probe", "bucket"]):
         buckets = np.repeat(np.arange(len(starts), dtype=np.uint64), np.diff(np.append(starts, len(rows))))
         keys = (buckets << np.uint64(32)) | np.arange(len(rows), dtype=np.uint64)
