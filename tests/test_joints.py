@@ -335,7 +335,7 @@ def test_digests_know_only_settings_that_are_not_at_their_defaults(monkeypatch: 
 # 6. Names of columns.
 
 
-OWN_VALUES = {"kind", "verdict", "reason", "score", "evidence", "jaccard", "label", "probability"}
+OWN_VALUES = {"kind", "verdict", "reason", "score", "evidence", "jaccard", "probability"}
 """What each method says in its own words: no key of a join."""
 
 
