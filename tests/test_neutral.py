@@ -106,11 +106,15 @@ MORE: dict[str, list[list[str]]] = {
 
 
 RUN = ("run", "target")
+SERVES = "review"
+"""It prints an address and runs until it is ended; tests/test_review.py looks at what it shows of such names."""
 
 
 def commands() -> Iterator[tuple[list[str], list[str]]]:
-    """Every command that takes a run, with the formats it has."""
+    """Every command that takes a run and ends by itself, with the formats it has."""
     for name, command in cli.commands.items():
+        if name == SERVES:
+            continue
         parameters = {parameter.name: parameter for parameter in command.params}
         kinds = [parameter.type for parameter in command.params if parameter.name == "form"]
         forms = list(kinds[0].choices) if kinds and isinstance(kinds[0], click.Choice) else [""]
