@@ -156,7 +156,7 @@ def labels() -> Kind:
     path = scratch() / "answers.csv"
     urls = samehand.open_run(run()).sites().sites["url"]
     path.write_text(
-        "url,label\n" + "".join(f"{url},{'ok' if place % 2 else 'parked'}\n" for place, url in enumerate(urls))
+        "url,label\n" + "".join(f"{url},{'real' if place % 2 else 'parked-ads'}\n" for place, url in enumerate(urls))
     )
     return Kind(path, lambda: command("label", run(), "--answers", path), may_differ=True)
 
