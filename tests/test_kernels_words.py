@@ -320,7 +320,7 @@ def checked(
     sorted_keys = np.sort((column << np.uint64(32) | np.arange(len(keys), dtype=np.uint64))[column != 0])
     limits = np.float32(0), np.float32(threshold), exhaustive_bucket_size, max_leaders
     known = buckets.nothing_known(len(sets))
-    pairs, cosines, counts = buckets.check_buckets(SetRows(*flat(sets, np.uint32)), sorted_keys, *limits, known, 1)
+    pairs, cosines, counts = buckets.check_buckets(SetRows(*flat(sets, np.uint32)), sorted_keys, *limits, known)
     assert counts[4] == counts[2]  # nothing was known
     return [[pair >> 32, pair & 0xFFFFFFFF] for pair in pairs.tolist()], cosines, counts[:4]
 

@@ -1,6 +1,6 @@
 """What grouping needs to know of the rows it groups."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ class Comparable(Protocol):
 
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that put rows into an order unrelated to anything."""
+
+    def chosen(self, rows: NDArray[np.int32]) -> Self:
+        """Some of the rows in memory, as rows of their own."""
 
     def release(self) -> None:
         """Gives memory back that sorting can use, until the rows are needed again."""

@@ -90,6 +90,10 @@ class Documents:
         """Medoids by the same similarity."""
         return buckets.find_medoids(self.rows, members, starts, sample)
 
+    def chosen(self, rows: NDArray[np.int32]) -> "Documents":
+        """Some of the documents."""
+        return Documents(self.sets.chosen(rows), self.pairs.chosen(rows), self.cosine, self.jaccard)
+
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Those of the sets of words."""
         return self.sets.shuffle_keys(rows)
