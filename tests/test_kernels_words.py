@@ -362,7 +362,7 @@ def test_medoids_are_nearest_to_all(groups: list[list[set[int]]], sample: int) -
     sets = [one for group in groups for one in group]
     bounds = np.cumsum([0, *map(len, groups)]).astype(np.int64)
     members = np.arange(len(sets), dtype=np.int32)
-    found = buckets.find_medoids(SetRows(*flat(sets, np.uint32)), members, bounds, sample)
+    found = buckets.find_medoids(SetRows(*flat(sets, np.uint32)), bounds, members, sample)
     for (first, last), medoid in zip(itertools.pairwise(bounds.tolist()), found.tolist(), strict=True):
         members = range(first, min(last, first + sample))
         sums = {a: sum(float(np.float32(cosine(sets[a], sets[b]))) for b in members if b != a) for a in members}

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 class Comparable(Protocol):
     """Rows with a similarity: all that cuts and medoids need."""
 
+    @property
+    def rows(self) -> Any:
+        """The named tuple of arrays that `kernels.buckets.similarity` takes."""
+
     def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Similarity of row left[i] to row right[i]."""
-
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """The medoid of each group, members[starts[g]:starts[g+1]], judged by its first `sample` members."""
 
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that put rows into an order unrelated to anything."""
@@ -27,10 +28,6 @@ class Comparable(Protocol):
 
 class Searchable(Comparable, Protocol):
     """Rows whose similar pairs can be searched for."""
-
-    @property
-    def rows(self) -> Any:
-        """The named tuple of arrays that `kernels.buckets.similarity` takes."""
 
     @property
     def comparable(self) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.grouping.blocks import Blocks, Piece, Shelf
+from samehand.grouping.blocks import SHELF_ROWS, SHELF_SHARE, Blocks, Piece, Shelf
 from samehand.grouping.comparable import Searchable
 from samehand.grouping.edges import Edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
@@ -109,11 +109,22 @@ def join_equal(
     firsts = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]] if order.size else order
     is_twin = ~is_first & (identity[order] != 0)
     left, right = firsts[is_twin], order[is_twin]
-    same = things.are_same(left, right)  # so far only a hash says so
-    left, right = left[same], right[same]
-    is_alone = np.ones(order.size, np.bool_)
-    is_alone[right] = False
-    return Edges.of(left, right, things.similarities(left, right)).above(edge_threshold), is_alone
+    is_alone, found = np.ones(order.size, np.bool_), [Edges.none()]
+    block = max(SHELF_ROWS, order.size // SHELF_SHARE)
+    for first in range(0, len(left), block):
+        edges = _joined(things, left[first : first + block], right[first : first + block])
+        is_alone[edges.pairs[:, 1]] = False
+        found.append(edges.above(edge_threshold))
+    return spanning_forest(found, order.size), is_alone
+
+
+def _joined(things: Searchable, left: NDArray[np.int32], right: NDArray[np.int32]) -> Edges:
+    """Edges between the rows that are really the same: so far only a hash says so."""
+    rows = np.unique(np.concatenate([left, right]))
+    gathered = things.chosen(rows)
+    ends = [np.searchsorted(rows, end).astype(np.int32) for end in (left, right)]
+    same = gathered.are_same(*ends)
+    return Edges.of(left[same], right[same], gathered.similarities(ends[0][same], ends[1][same]))
 
 
 def _keys_ahead(

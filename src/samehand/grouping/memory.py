@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from samehand.kernels.sketches import copy_rows
+
 _STRETCH = 1 << 16
 _MMAP_THRESHOLD = -3
 """glibc: mallopt's M_MMAP_THRESHOLD."""
@@ -37,7 +39,10 @@ def taken_rows(arrays: Sequence[NDArray[Any]], rows: NDArray[np.int32]) -> list[
     for places in in_stretches(rows, len(arrays[0])):
         chosen = rows[places]
         for array, taken in zip(arrays, found, strict=True):
-            taken[places] = array[chosen]
+            if array.dtype == np.uint64 and array.ndim == 2:
+                copy_rows(array, chosen, places, taken)
+            else:
+                taken[places] = array[chosen]
             release(array)
     return found
 

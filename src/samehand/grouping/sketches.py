@@ -62,10 +62,6 @@ class Sketches:
         """Whether the sketches are equal. Where they are not comparable, the hash that says so decides alone."""
         return rows_are_equal(self.words, left, right) | ~self.comparable[right]
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the estimated similarity."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that depend on the page_ids of rows alone."""
         return shuffle_keys(self.page_ids[rows])

@@ -329,27 +329,28 @@ def _remember(known: Known, row: np.uint64, leader: np.int32, found: np.float32)
 
 
 @nb.njit(cache=True, nogil=True)
-def find_medoids(rows: Any, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-    """The medoid of each group: the one of its first `sample` members with the highest sum of similarities to them.
+def find_medoids(rows: Any, starts: NDArray[np.int64], numbers: NDArray[np.int32], sample: int) -> NDArray[np.int64]:
+    """The medoid of each group: the one of its first `sample` rows with the highest sum of similarities to them.
 
-    Group g is members[starts[g]:starts[g+1]]; the caller shuffles members, so the first ones are a fair sample.
-    Ties go to the smallest row.
+    Group g has the rows from starts[g] to starts[g+1]; the caller shuffles them, so the first ones are a fair sample.
+    Ties go to the row with the smallest number.
     """
     lent = lend(rows)
-    medoids = np.empty(starts.size - 1, np.int32)
+    medoids = np.empty(starts.size - 1, np.int64)
     sums = np.empty(sample, np.float64)
     for group in range(starts.size - 1):
-        chosen = members[starts[group] : min(starts[group + 1], starts[group] + sample)]
-        sums[: chosen.size] = 0.0
-        for right in range(1, chosen.size):
+        first = starts[group]
+        size = min(starts[group + 1] - first, sample)
+        sums[:size] = 0.0
+        for right in range(1, size):
             for left in range(right):
-                found = np.float64(similarity(lent, chosen[left], chosen[right]))
+                found = np.float64(similarity(lent, first + left, first + right))
                 sums[left] += found
                 sums[right] += found
         best = 0
-        for position in range(1, chosen.size):
-            nearer = sums[position] > sums[best]
-            if nearer or (sums[position] == sums[best] and chosen[position] < chosen[best]):
-                best = position
-        medoids[group] = chosen[best]
+        for place in range(1, size):
+            is_smaller = numbers[first + place] < numbers[first + best]
+            if sums[place] > sums[best] or (sums[place] == sums[best] and is_smaller):
+                best = place
+        medoids[group] = first + best
     return medoids

@@ -113,6 +113,16 @@ def _two_values(values: NDArray[np.uint32], row: int, dimension: int) -> np.uint
 
 
 @nb.njit(cache=True, nogil=True)
+def copy_rows(
+    rows: NDArray[np.uint64], chosen: NDArray[np.int32], places: NDArray[np.int64], copied: NDArray[np.uint64]
+) -> None:
+    """Copies row chosen[i] to row places[i] of another array, for each i."""
+    for number in range(chosen.size):
+        for word in range(rows.shape[1]):
+            copied[places[number], word] = rows[chosen[number], word]
+
+
+@nb.njit(cache=True, nogil=True)
 def bucket_columns(values: NDArray[np.uint32], subsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     """The bucket of each wide sketch in each probe (rows); EMPTY where one of the probe's dimensions is EMPTY."""
     columns = np.empty((subsets.shape[0], values.shape[0]), np.uint32)

@@ -66,10 +66,6 @@ class PairSketches:
         same = (self.sketches[left] == self.sketches[right]).all(axis=1)
         return np.asarray(same & (self.sizes[left] == self.sizes[right]))
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the estimated similarity."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that depend on the numbers of rows alone."""
         return shuffle_keys(rows.astype(np.int64))

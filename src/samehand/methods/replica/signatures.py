@@ -79,10 +79,6 @@ class WordSets:
         """Whether the sets are equal."""
         return np.equal(self.similarities(left, right), 1)
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the cosine."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that depend on the numbers of rows alone."""
         return shuffle_keys(rows.astype(np.int64))
