@@ -16,7 +16,7 @@ from samehand.kernels.buckets import sort_by_bucket
 
 BLOCK_ROWS = 1 << 16
 """There is a block for about so many rows: sketches of so many stay in a processor's cache."""
-SHELF_ROWS, SHELF_SHARE = 1 << 17, 16
+SHELF_ROWS, SHELF_SHARE = 1 << 17, 8
 """Blocks of about so many rows, or of this part of all rows, are gathered at once."""
 _PIECE = 1 << 22
 """Entries that are in memory at a time."""

@@ -9,7 +9,7 @@ from samehand.grouping.comparable import Comparable
 from samehand.kernels import buckets
 
 MEDOID_SAMPLE = 64
-_BLOCK, _BLOCKS = 1 << 17, 8
+_BLOCK, _BLOCKS = 1 << 17, 4
 """Members are gathered in blocks of at least so many, in about so many blocks."""
 
 

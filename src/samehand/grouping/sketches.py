@@ -69,8 +69,8 @@ class Sketches:
     def chosen(self, rows: NDArray[np.int32]) -> Self:
         """The sketches of some rows."""
         names = [field.name for field in dataclasses.fields(self) if isinstance(getattr(self, field.name), np.ndarray)]
-        arrays = taken_rows([getattr(self, name) for name in names], rows)
-        return dataclasses.replace(self, **dict(zip(names, arrays, strict=True)))
+        taken: dict[str, Any] = dict(zip(names, taken_rows([getattr(self, name) for name in names], rows), strict=True))
+        return dataclasses.replace(self, **taken)
 
     def release(self) -> None:
         """Gives mapped memory back."""

@@ -72,7 +72,8 @@ class PairSketches:
 
     def chosen(self, rows: NDArray[np.int32]) -> "PairSketches":
         """The sketches of some documents."""
-        return PairSketches(*taken_rows([self.sketches, self.sizes], rows), self.shared)
+        sketches, sizes = taken_rows([self.sketches, self.sizes], rows)
+        return PairSketches(sketches, sizes, self.shared)
 
     def release(self) -> None:
         """Gives memory back, if the sketches are mapped from a file."""
