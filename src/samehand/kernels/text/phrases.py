@@ -42,10 +42,10 @@ class Anchors(NamedTuple):
 
     `columns` has the column of each byte: bytes of one column are equal. `marks` has a bit for the hash of each anchor,
     which is the hash shifted by `to_mark`. `contexts` has a bit for each `_context_bit` of the two bytes that may stand
-    behind an anchor. The anchors whose hash begins with b are those from buckets[b] to buckets[b + 1]: their four bytes, their phrase,
-    and their distance from its start. `samples` has the eight bytes of each phrase from the distance `sampled` on, as
-    far as `masks` says that they count. `begins` says that a phrase must begin a word. `classes` has a bit for each
-    class of a phrase.
+    behind an anchor. The anchors whose hash begins with b are those from buckets[b] to buckets[b + 1]: their four
+    bytes, their phrase, and their distance from its start. `samples` has the eight bytes of each phrase from the
+    distance `sampled` on, as far as `masks` says that they count. `begins` says that a phrase must begin a word.
+    `classes` has a bit for each class of a phrase.
     """
 
     columns: NDArray[np.uint8]
@@ -212,7 +212,7 @@ def find_phrases(
         keys[:] = _LAST
         for place in range(np.uint64(start), np.uint64(end), _BLOCK):
             stop = min(place + _BLOCK, np.uint64(end))
-            count = _marked_steps(source, place, stop, size, lent, pointer(steps))
+            count = _marked_steps(source, np.uint64(place), stop, size, lent, pointer(steps))
             count = _anchored(source, size, pointer(steps), count, lent, pointer(hits))
             for hit in range(count):
                 window = np.uint32(_word(source, hits[hit], size) & _WINDOW)

@@ -63,6 +63,7 @@ class Tables(NamedTuple):
     classes: NDArray[np.uint8]
     slots: NDArray[np.uint64]
 
+
 _WORD, _MARK, _STOP, _COMMA, _CODE = (1 << place for place in range(5))
 """Classes of bytes: part of a word; first byte of a wide character that may be punctuation or a symbol; end of a
 sentence; comma; symbol of code."""
@@ -214,9 +215,7 @@ def is_cut_off(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> boo
 
 
 @helper
-def _paragraph_end(
-    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, classes: NDArray[np.uint8]
-) -> np.uint64:
+def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64, classes: NDArray[np.uint8]) -> np.uint64:
     """The end of the paragraph of preformatted text that begins at `place`."""
     line = place
     is_quoted = _is_quoted(data, place, end)

@@ -151,7 +151,7 @@ def compile_phrases(named: Collection[tuple[str, str]]) -> Phrases:
 
 
 def _anchors(phrases: list[bytes], masks: list[int], blanks: tuple[int, ...]) -> Anchors:
-    """What the kernel finds different phrases by. `blanks` are the bytes, with the bit 0x20 set, that a blank may be."""
+    """What the kernel finds different phrases by. `blanks` are what a blank may be, with the bit 0x20 set."""
     if min(map(len, phrases), default=FEWEST_BYTES) < FEWEST_BYTES:
         raise ValueError(f"A phrase needs {FEWEST_BYTES} bytes.")
     threes = Counter(phrase[place : place + 3] for phrase in phrases for place in range(len(phrase) - 2))
