@@ -57,8 +57,8 @@ ADDRESSES = ("href", "src", "action")
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 NAMES = (
     "amp AMP lt LT gt GT quot QUOT apos sol period colon lowbar quest num equals comma semi excl dollar percnt lpar"
-    " rpar ast plus commat lsqb lbrack rsqb rbrack bsol Hat grave lcub lbrace verbar vert rcub rbrace Tab NewLine nbsp shy"
-    " zwnj zwj lrm rlm ensp emsp thinsp hairsp numsp puncsp NoBreak"
+    " rpar ast plus commat lsqb lbrack rsqb rbrack bsol Hat grave lcub lbrace verbar vert rcub rbrace Tab NewLine nbsp"
+    " shy zwnj zwj lrm rlm ensp emsp thinsp hairsp numsp puncsp NoBreak"
 )
 NAMED = {name: html.unescape(f"&{name};") for name in NAMES.split()}
 NO_INK = re.compile(

@@ -1,7 +1,7 @@
 """What canonical markup keeps of elements and attributes, as lookup tables.
 
 Elements go by their numbers (`kernels.html.tagnames`). Left out is what a browser shows nothing for (`source`,
-`template`), and what anybody can put anywhere without a trace: phrases (`b`, `font`, `br`), images, parts of tables, and
+`template`), and what anybody can put anywhere without a trace: phrases (`b`, `font`, `br`), images, parts of tables,
 boxes (`div`, `span`) without attributes. Attributes are found by a hash of their names; those that do nothing to their
 element are left out.
 """
@@ -21,8 +21,8 @@ from samehand.kernels.html.tagnames import NAMES, Names, packed_name
 )
 """Traits of an element: it is in the streams; it is a box, which is never in the skeleton, and in the stream of values
 only with attributes; its end tag may be missing; it has no end tag; it is there even where it is empty; it counts
-before `<body>` only; it counts once; nobody sees its content; it counts with an address only; it does not count if it is
-tiny; it leaves no trace but fills what is around it; its content is skipped, by the rules of raw text or of scripts."""
+before `<body>` only; it counts once; nobody sees its content; it counts with an address only; it does not count if it
+is tiny; it leaves no trace but fills what is around it; its content is skipped, by the rules of raw text or of scripts."""
 
 EMPTIED, STYLE, HIDDEN, TYPE, ADDRESS, SIZE = (1 << place for place in range(6))
 """Traits of an attribute: its value does not count; it is `style`, `hidden`, `type`; an address; a width or height."""
