@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import samehand
+from crawls import small_crawl, write_warc
 from runs import truth_of
 from samehand.base.settings import fields_of
 from samehand.cli.demo import DemoFiles
@@ -49,6 +50,25 @@ def test_clusters_in_every_format(run: Path, demo_run: samehand.Run, samehand_co
     assert [int(row["pages"]) for row in table] == [row["pages"] for row in rows]
     assert len(samehand_command("clusters", run, "--top", "3").out.splitlines()) == 4
     assert len(samehand_command("clusters", run, "--top", "0").out.splitlines()) == len(rows) + 1
+
+
+def test_clusters_of_redirects_are_counted_and_not_shown(tmp_path: Path, samehand_command: Command) -> None:
+    moved = (
+        b"<html><head><title>301 Moved Permanently</title></head><body><h1>301 Moved Permanently</h1>%s</body></html>"
+    )
+    where = b"<p>The document has moved <a href='https://www.example.com/'>here</a>.</p><hr><address>Apache</address>"
+    pages = small_crawl() | {f"http://moved{site}.example/": moved % where for site in range(30)}
+    crawl = write_warc(tmp_path / "crawl.warc", pages)
+    ended = samehand_command("scan", crawl, "-o", tmp_path / "run", "--workers", "1")
+    assert "redirect" not in ended.out
+    assert (
+        "1 cluster of pages that show no site (redirect, error, challenge, empty, shell, login) left out" in ended.err
+    )
+    first = int(ended.out.splitlines()[1].split()[0])
+    assert first > 1
+    assert f"samehand show {tmp_path / 'run'} {first} " in ended.err
+    assert "redirect" in samehand_command("clusters", tmp_path / "run", "--top", "0").out
+    assert "redirect" in samehand_command("clusters", tmp_path / "run", "--format", "csv").out
 
 
 def test_clusters_as_parquet(run: Path, demo_run: samehand.Run) -> None:

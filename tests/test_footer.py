@@ -83,16 +83,16 @@ def test_everything_that_is_missing_is_said() -> None:
         "Incomplete: 1 of 1 input could not be read: samehand status run",
         "Incomplete: 1 part of the inputs failed; run the same command again to read it: samehand status run",
         "Incomplete: 3 damaged records were left out: samehand status run",
-        "Incomplete: 1,200 pages of large buckets were not compared with all others; --max-leaders allows more.",
+        "Incomplete: pages of large buckets were not compared with all others 1,200 times; --max-leaders allows more.",
     ]
 
 
 def test_the_next_commands_can_be_typed() -> None:
-    lines = next_commands("my run", ["style"], clusters=3)
-    assert lines[1].startswith("  samehand show 'my run' 1 ")
+    lines = next_commands("my run", ["style"], first=3)
+    assert lines[1].startswith("  samehand show 'my run' 3 ")
     assert [line.split()[1] for line in lines[1:]] == ["show", "clusters", "replicas", "fake", "phrases", "sites"]
     assert max(map(len, lines)) <= 80
-    assert [line.split()[1] for line in next_commands("run", ["replica"], clusters=0)[1:]] == [
+    assert [line.split()[1] for line in next_commands("run", ["replica"], first=None)[1:]] == [
         "replicas",
         "fake",
         "phrases",

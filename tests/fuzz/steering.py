@@ -27,6 +27,8 @@ from fuzz.parsers import scratch
 from fuzz.sandbox import isolated
 from samehand.base.errors import SamehandError
 from samehand.cli.main import main as command_line
+from samehand.store.files import LABELS, WEIGHTS
+from samehand.store.labels import SITE, UNWANTED, WANTED, Label, LabelFile
 
 REFUSED = "refused: "
 
@@ -41,7 +43,7 @@ class Kind(NamedTuple):
 
 def command(*arguments: str | Path) -> str:
     """What a command prints, or its one sentence. Whatever else happens is raised."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True), io.StringIO()
     sys.argv = ["samehand", *map(str, arguments)]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -52,7 +54,7 @@ def command(*arguments: str | Path) -> str:
                 if len(lines) != 1 or not lines[0].startswith("Error: "):
                     raise AssertionError(f"no single sentence: {err.getvalue()}") from None
                 return REFUSED + lines[0]
-    return out.getvalue()
+    return out.buffer.getvalue().decode("utf-8", "replace")
 
 
 def sentence(use: Callable[[], str]) -> str:
@@ -176,6 +178,26 @@ def policy() -> Kind:
     return Kind(path, lambda: command("verdicts", run(), "--policy", path), may_differ=True)
 
 
+@functools.cache
+def labelled_run() -> Path:
+    """The run with what people said about its sites, and weights fitted to that."""
+    folder = scratch() / "labelled"
+    shutil.copytree(run(), folder)
+    opened = samehand.open_run(folder)
+    said = LabelFile(folder / LABELS)
+    for place, site in enumerate(opened.sites().sites["site"]):
+        answer = UNWANTED if place % 2 else WANTED
+        said.add(Label(SITE, site, answer, f"2026-01-01T00:00:{place:02}+00:00", who="fuzz"))
+    opened.refit()
+    return folder
+
+
+def of_labelled_run(name: str) -> Kind:
+    """A file that people may edit in a run folder: verdicts and the sum behind one of them follow it."""
+    commands = ("verdicts", labelled_run()), ("explain", labelled_run(), "1")
+    return Kind(labelled_run() / name, lambda: "\0".join(command(*one) for one in commands), may_differ=True)
+
+
 COMMANDS = (
     *(("status",), ("clusters",), ("show", "1"), ("replicas",), ("fake",), ("phrases",), ("sites",), ("like", "0")),
     *(("verdicts",), ("verdicts", "--pages"), ("explain", "1"), ("export", "--format", "domains")),
@@ -238,6 +260,8 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "labels": labels,
     "nameservers": nameservers,
     "policy": policy,
+    "label-file": functools.partial(of_labelled_run, LABELS),
+    "weights": functools.partial(of_labelled_run, WEIGHTS),
 }
 
 

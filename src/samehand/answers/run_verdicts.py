@@ -39,7 +39,7 @@ class RunVerdicts(OpenedRun):
             kind: Only verdicts of this kind, such as "parked-ads".
 
         Returns:
-            One row per unit, likeliest unwanted first; clusters by their number.
+            One row per unit, strongest action and likeliest unwanted first; clusters by their number.
 
         Example:
             >>> run.verdicts("pages", policy="corpus").filter(action="drop").columns[:3]

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.answers.arguments import told
@@ -13,7 +14,7 @@ from samehand.base.neutral import neutral
 from samehand.base.setting import nearest
 from samehand.methods.verdicts.given import DECIDING, HOW
 from samehand.methods.verdicts.model import Weights, run_weights
-from samehand.methods.verdicts.policy import read_policy
+from samehand.methods.verdicts.policy import STRONGEST_FIRST, read_policy
 from samehand.methods.verdicts.rows import actions_of
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
@@ -30,7 +31,7 @@ _NAMED_BY = {"pages": "url", "sites": "site", "providers": "provider"}
 
 
 def verdict_rows(folder: RunFolder, unit: str, policy: str | None, kind: str | None) -> Result:
-    """The verdicts on all units of a sort, likeliest unwanted first; actions by another policy if one is named."""
+    """The verdicts on all units of a sort, strongest action and likeliest first; another policy's if one is named."""
     if not isinstance(unit, str) or unit not in UNITS:
         raise UsageError(f"There are no verdicts on {told(unit)}{nearest(str(unit), UNITS)}")
     table = folder.read(UNITS[unit])
@@ -42,7 +43,11 @@ def verdict_rows(folder: RunFolder, unit: str, policy: str | None, kind: str | N
         if kind not in known:
             raise UsageError(f"No verdict on {unit} is of the kind {told(kind)}{nearest(str(kind), known)}")
         table = table.filter(pc.equal(table.column("kind"), kind))
-    return Result(table.sort_by([("probability", "descending")]) if unit != "clusters" else table, shown_first=SHOWN)
+    if unit != "clusters":
+        strength = pc.index_in(table.column("action"), value_set=pa.array(STRONGEST_FIRST))
+        order = [("strength", "ascending"), ("probability", "descending")]
+        table = table.append_column("strength", strength).sort_by(order).drop_columns("strength")
+    return Result(table, shown_first=SHOWN)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -88,22 +88,25 @@ def completeness(
         were = "was" if damaged_records == 1 else "were"
         missing.append(f"{count(damaged_records, 'damaged record')} {were} left out: {status}")
     if leader_cap_hits:
-        pages, were = count(leader_cap_hits, "page"), "was" if leader_cap_hits == 1 else "were"
-        missing.append(f"{pages} of large buckets {were} not compared with all others; --max-leaders allows more.")
+        times = count(leader_cap_hits, "time")
+        missing.append(f"pages of large buckets were not compared with all others {times}; --max-leaders allows more.")
     return [f"Incomplete: {reason}" for reason in missing] or ["Complete: every input was read."]
 
 
-def next_commands(run: str, methods: Sequence[str], *, clusters: int) -> list[str]:
-    """The commands that are useful after a scan, with what each of them answers."""
+def next_commands(run: str, methods: Sequence[str], *, first: int | None) -> list[str]:
+    """The commands that are useful after a scan, with what each of them answers; `first` is the first cluster shown."""
     quoted = shlex.quote(run)
     commands = {}
-    if clusters:
-        commands[f"samehand show {quoted} 1"] = "the pages of the first cluster"
+    if first is not None:
+        commands[f"samehand show {quoted} {first}"] = "the pages of the first cluster"
     if "style" in methods:
         commands[f"samehand clusters {quoted} --top 0"] = "all clusters"
     if "verdicts" in methods:
         commands[f"samehand verdicts {quoted}"] = "what to do with each site; --pages, --clusters, --providers"
-        commands[f"samehand explain {quoted} 1"] = "why: the evidence behind a verdict"
+        if first is not None:
+            commands[f"samehand explain {quoted} {first}"] = "why: the evidence behind a verdict"
+        commands[f"samehand review {quoted}"] = "look at the pages in the browser, and label them"
+        commands[f"samehand report {quoted}"] = "one HTML file about the run"
     more = "; the class of each cluster" if "style" in methods and "replica" not in methods else ""
     commands[f"samehand replicas {quoted}"] = f"near replicas{more}"
     commands[f"samehand fake {quoted}"] = "text that a machine made"

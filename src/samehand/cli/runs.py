@@ -22,7 +22,7 @@ from samehand.cli.options import (
     signals_option,
     table_options,
 )
-from samehand.cli.style import cluster_columns
+from samehand.cli.style import print_clusters
 from samehand.methods import NAMES as METHODS
 
 GROWTH_COLUMNS = {"cluster_number": "cluster", "kind": "kind", "pages_before": "before", "pages": "pages"}
@@ -59,15 +59,11 @@ def scan(context: click.Context, /, inputs: tuple[str, ...], out: str, **options
             on_progress=on_progress,
             force=options["force"],
         )
-    if "style" in run.methods:
-        clusters = run.clusters()
-        print_rows(clusters, options["form"], options["top"], columns=cluster_columns(clusters))
+    first = print_clusters(run.clusters(), options["form"], options["top"]) if "style" in run.methods else None
     for line in scan_summary(run):
         say(line)
     if options["form"] == "table":
-        for line in next_commands(
-            out, run.methods, clusters=run.manifest["stages"].get("style", {}).get("clusters", 0)
-        ):
+        for line in next_commands(out, run.methods, first=first):
             say(line)
     return exit_code(run)
 

@@ -6,6 +6,7 @@ the exception, or if a kernel still runs after GRACE_SECONDS. Nothing is lost th
 name, and the next run does it again.
 """
 
+import atexit
 import contextlib
 import os
 import signal
@@ -36,6 +37,7 @@ class Interrupts:
         self.came = False
         for number in _SIGNALS:
             signal.signal(number, self._interrupt)
+        atexit.register(_ignore_signals)  # the first one registered is the last one called
         sys.unraisablehook = self._swallowed
         threading.Thread(target=_end_late, args=(_signal_bytes(),), daemon=True).start()
 
@@ -50,6 +52,12 @@ class Interrupts:
         if issubclass(error.exc_type, KeyboardInterrupt):
             end_at_once()
         sys.__unraisablehook__(error)
+
+
+def _ignore_signals() -> None:
+    """The answer is complete. While Python takes itself down, a signal would end it by the signal, without a word."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _signal_bytes() -> int:

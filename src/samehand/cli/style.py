@@ -1,6 +1,7 @@
 """The commands of style: clusters, their members, one page against all, two pages, pages of the same hand."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ from samehand.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from samehand.answers.result import Result
     from samehand.base.page import Page
 
@@ -62,13 +65,29 @@ def clusters(run: str, cut: float | None, families: bool, form: str, top: int | 
     found = samehand.open_run(run).clusters(cut=cut, families=families)
     if not len(found):
         say("There is no cluster: no two pages are as similar as that.")
-    columns = cluster_columns(found)
-    print_rows(found, form, top, columns={**columns, "cluster_number": "family"} if families else columns)
+    print_clusters(found, form, top, heading="family" if families else "cluster")
 
 
-def cluster_columns(clusters: "Result") -> dict[str, str]:
-    """The columns of clusters that people see, with their headings."""
-    return VERDICT_COLUMNS if "action" in clusters.columns else CLUSTER_COLUMNS
+def print_clusters(clusters: "Result", form: str, top: int | None, *, heading: str = "cluster") -> int | None:
+    """Prints clusters, and returns the number of the first one. People see those that show something of a site."""
+    from samehand.methods.sites.verdicts import NO_SITE
+
+    columns = VERDICT_COLUMNS if "action" in clusters.columns else CLUSTER_COLUMNS
+    table = clusters.table
+    if form == "table" and top is None and "kind" in clusters.columns:
+        table = _without(table, NO_SITE)
+    print_rows(table, form, top, columns={**columns, "cluster_number": heading})
+    if table.num_rows < len(clusters):
+        left_out = count(len(clusters) - table.num_rows, "cluster")
+        say(f"{left_out} of pages that show no site ({', '.join(NO_SITE)}) left out; --top 0 shows all.")
+    return table["cluster_number"][0].as_py() if table.num_rows else None
+
+
+def _without(clusters: "pa.Table", kinds: Sequence[str]) -> "pa.Table":
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return clusters.filter(pc.invert(pc.is_in(clusters["kind"], value_set=pa.array(kinds))))
 
 
 @click.command()

@@ -44,8 +44,8 @@ def verdicts(
 ) -> None:
     """What to do with the sites, pages, clusters or providers of RUN: keep, review, drop or block.
 
-    The likeliest unwanted come first. `samehand explain` prints the evidence behind one of them. Verdicts follow
-    labels by hand (`samehand label`); weights change by --refit alone.
+    What to block, drop or review comes first, and the likeliest of it. `samehand explain` prints the evidence behind a
+    verdict. Verdicts follow labels by hand (`samehand label`); weights change by --refit alone.
     """
     opened = samehand.open_run(run)
     if refit:

@@ -109,7 +109,8 @@ class LabelFile:
         self.path = path
         self.cut_off = b""
         """The incomplete line that a killed process had left, once it was cut off."""
-        self._answers: list[Label] = []  # those that no undo took back, oldest first
+        self._answers: dict[int, Label] = {}  # line: those that no undo took back, oldest first
+        self._lines_of: dict[tuple[str, str, str], list[int]] = {}  # unit, name, who: lines of such answers
         self._lines = self._size = 0
 
     @classmethod
@@ -122,7 +123,7 @@ class LabelFile:
         with contextlib.suppress(FileNotFoundError), self._opened(os.O_RDONLY) as descriptor:
             self._catch_up(descriptor)
         held: dict[tuple[str, str], Label] = {}
-        for label in self._answers:
+        for label in self._answers.values():
             held.pop((label.unit, label.name), None)  # so that the later answer stands later
             held[label.unit, label.name] = label
         return list(held.values())
@@ -138,7 +139,7 @@ class LabelFile:
     def undo(self, *, time: str, who: str = "") -> Label | None:
         """Takes the last answer of `who` back, and returns it; None if there is none. As often as there are answers."""
         with self._writing() as descriptor:
-            last = next((label for label in reversed(self._answers) if label.who == who), None)
+            last = next((label for label in reversed(self._answers.values()) if label.who == who), None)
             if last is not None:
                 self._append(descriptor, dataclasses.replace(last, answer=UNDO, time=time, kind="", seen=""))
         return last
@@ -180,7 +181,7 @@ class LabelFile:
         """Takes in the lines since the last time. Returns the incomplete line at the end."""
         size = os.fstat(descriptor).st_size
         if size < self._size:
-            self._answers, self._lines, self._size = [], 0, 0
+            self._answers, self._lines_of, self._lines, self._size = {}, {}, 0, 0
         if size > LONGEST_FILE:
             raise RunError(f"{self.path} is larger than {LONGEST_FILE >> 20} MB: that is no file of labels.")
         new = os.pread(descriptor, size - self._size, self._size)
@@ -208,16 +209,14 @@ class LabelFile:
 
     def _take(self, label: Label) -> None:
         """An undo takes the last answer of the same person about the same unit back."""
+        lines = self._lines_of.setdefault((label.unit, label.name, label.who), [])
         if label.answer != UNDO:
-            self._answers.append(label)
-            return
-        same = (label.unit, label.name, label.who)
-        for place in range(len(self._answers) - 1, -1, -1):
-            one = self._answers[place]
-            if (one.unit, one.name, one.who) == same:
-                del self._answers[place]
-                return
-        raise RunError(f"{self.path}, line {self._lines}, takes back what nobody said.")
+            self._answers[self._lines] = label
+            lines.append(self._lines)
+        elif lines:
+            del self._answers[lines.pop()]
+        else:
+            raise RunError(f"{self.path}, line {self._lines}, takes back what nobody said.")
 
     def _append(self, descriptor: int, label: Label) -> None:
         """Appends a line. A line that was not written completely is removed, or the next one would be joined to it."""

@@ -19,6 +19,7 @@ from samehand.store.shape import fits
 
 KEEP, REVIEW, DROP, BLOCK = "keep", "review", "drop", "block"
 PAGE_ACTIONS, SITE_ACTIONS = (DROP, REVIEW), (BLOCK, REVIEW)
+STRONGEST_FIRST = (BLOCK, DROP, REVIEW, KEEP)
 """The actions that a policy can name, strongest first. Everything else is kept."""
 POLICIES = ("crawl", "corpus", "block")
 """The shipped policies."""
