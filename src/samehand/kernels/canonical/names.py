@@ -22,7 +22,8 @@ from samehand.kernels.html.tagnames import NAMES, Names, packed_name
 """Traits of an element: it is in the streams; it is a box, which is never in the skeleton, and in the stream of values
 only with attributes; its end tag may be missing; it has no end tag; it is there even where it is empty; it counts
 before `<body>` only; it counts once; nobody sees its content; it counts with an address only; it does not count if it
-is tiny; it leaves no trace but fills what is around it; its content is skipped, by the rules of raw text or of scripts."""
+is tiny; it leaves no trace but fills what is around it; its content is skipped, by the rules of raw text or of
+scripts."""
 
 EMPTIED, STYLE, HIDDEN, TYPE, ADDRESS, SIZE = (1 << place for place in range(6))
 """Traits of an attribute: its value does not count; it is `style`, `hidden`, `type`; an address; a width or height."""

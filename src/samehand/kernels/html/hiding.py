@@ -1,8 +1,9 @@
 """Text that a page holds and does not show: by a hidden attribute, or by a style attribute.
 
 A style attribute hides text if it says `display: none`, `visibility: hidden`, or that text is fully transparent, has no
-size, or stands far outside of the window. Style sheets are not read. Without a tree, a hidden element ends at its end
-tag, at the end tag of an element around it, or, if its end tag may be left out, where its next sibling begins.
+size, is scaled or clipped to nothing, or stands far outside of the window. Style sheets are not read. Without a tree, a
+hidden element ends at its end tag, at the end tag of an element around it, or, if its end tag may be left out, where
+its next sibling begins.
 """
 
 import numpy as np
