@@ -4,7 +4,7 @@ Only what is plain becomes a page here. Whatever is odd in a sound record makes 
 `samehand.sources` decide about its bytes. A record that is not sound ends the table. So both ways give the same pages.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -107,12 +107,12 @@ def read_records(
     If `packed`, a record has to fill the member that ends at its place in `ends`. Else it has to be followed by another
     one, or to end at `ends[0]`: the end of the file, or a place that is not in `raw`.
     """
-    start = np.int64(0)
+    start: Any = np.int64(0)
     for place in range(len(table)):
         row = table[place]
         if packed and place == ends.size:
             return place
-        bound = ends[place] if packed else np.int64(raw.size)
+        bound: Any = ends[place] if packed else np.int64(raw.size)
         length = _read_head(raw, start, min(bound, start + _MAX_HEAD), row)
         end = row[BLOCK] + length
         behind = end + RECORD_END
@@ -336,7 +336,7 @@ def _find(raw: NDArray[np.uint8], start: int, end: int, texts: NDArray[np.uint8]
 
 
 @helper
-def _is_at(raw: NDArray[np.uint8], start: int, bound: int, word: int) -> bool:
+def _is_at(raw: NDArray[np.uint8], start: int, bound: int, word: np.int64) -> bool:
     """Whether a word stands at `start`. Its small letters may be capitals there."""
     at = _WORD_BOUNDS[word]
     if start + _WORD_BOUNDS[word + 1] - at > bound:
