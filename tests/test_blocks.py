@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from samehand.grouping import blocks as division
-from samehand.grouping import medoids, memory
+from samehand.grouping import comparable, medoids, memory
 from samehand.grouping.edges import cut
 from samehand.grouping.forest import find_forest
 from samehand.grouping.probes import Buckets
@@ -119,9 +119,8 @@ def small_steps() -> Iterator[None]:
     """Blocks, shelves, pieces and stretches of a few rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(division, "BLOCK_ROWS", 2)
-        patch.setattr(division, "SHELF_ROWS", 3)
+        patch.setattr(comparable, "GATHERED_LEAST", 2)
+        patch.setattr(comparable, "GATHERED_BYTES", 1)
         patch.setattr(division, "_PIECE", 4)
         patch.setattr(memory, "_STRETCH", 3)
-        patch.setattr(medoids, "_BLOCK", 2)
-        patch.setattr(medoids, "_BLOCKS", 1 << 20)
         yield
