@@ -30,6 +30,7 @@ KEYS = ("samehand", "two", "seven")
 CHEAP_RECALL, FAMILY_RECALL, PRECISION = 0.95, 0.99, 1.0
 SIZES = range(8_000, 60_000)
 LEAST_TAGS = 75
+BRIDGES_APART = 0.8
 HALVES = ("chosen", "reported")
 
 
@@ -68,7 +69,7 @@ def main() -> None:
         "cheap disguises: family recall": (min(row.families.recall for row in cheap), FAMILY_RECALL),
         "unseen disguises: cluster recall, mean": (sum(row.clusters.recall for row in new) / len(new), CHEAP_RECALL),
         "unseen disguises: cluster precision": (min(row.clusters.precision for row in new), PRECISION),
-        "bridges: families kept apart": (float(not joined), 1.0),
+        "bridges of up to 20 pages: families kept apart": (1 - joined, BRIDGES_APART),
     }
     print("\nfloors")
     for name, (reached, floor) in floors.items():
@@ -145,37 +146,51 @@ def _worst(scores: Sequence[PairScore]) -> PairScore:
     return PairScore(*(min(column) for column in zip(*scores, strict=True)))
 
 
-def bridges(pages: Sequence[bytes], truth: Sequence[int]) -> list[str]:
-    """Pages that hold two templates: which of them join the families of both, with any key."""
-    first, second = ([page for page, label in zip(pages, truth, strict=True) if label == number] for number in (0, 1))
-    joined = []
-    print("pages that hold two templates, A and B, beside 20 of each: are the families of A and B one?")
-    for name, extra in bridge_pages(first, second).items():
-        is_one = [_are_one(first, second, extra, key) for key in KEYS]
-        print(f"  {name:62} {sum(is_one)} of {len(KEYS)} keys")
-        joined += [name] * (any(is_one) and not name.startswith("gradient"))
-    return joined
+def bridges(pages: Sequence[bytes], truth: Sequence[int]) -> float:
+    """Pages that hold two templates: the worst share of pairs of templates, and keys, whose families they join.
+
+    Gradients and 60 pages do not count: they are told alone.
+    """
+    sides = [[page for page, label in zip(pages, truth, strict=True) if label == number] for number in range(TEMPLATES)]
+    pairs = [(sides[number], sides[(number + 1) % TEMPLATES]) for number in range(TEMPLATES)]
+    worst = 0.0
+    print(
+        f"pages that hold two templates, A and B, beside {COPIES} of each: of pairs of templates and keys, how many are"
+    )
+    print(f"  {'':62} one family   one cluster")
+    for name in bridge_pages(*pairs[0]):
+        found = [_are_one(*pair, bridge_pages(*pair)[name], key) for pair in pairs for key in KEYS]
+        families, clusters = (sum(column) for column in zip(*found, strict=True))
+        print(f"  {name:62} {families:3} of {len(found)}    {clusters:3} of {len(found)}", flush=True)
+        is_counted = not name.startswith(("gradient", "60"))
+        worst = max(worst, is_counted * families / len(found))
+    return worst
 
 
 def bridge_pages(first: Sequence[bytes], second: Sequence[bytes]) -> dict[str, list[bytes]]:
     """One page, or many, of A and then B; and gradients from A to B, whose every step is a small one."""
-    return {
+    made = {
         "one page A + B": [first[0] + second[0]],
         "5 pages A + B": [left + right for left, right in zip(first[:5], second, strict=False)],
         "20 pages A + B": [left + right for left, right in zip(first, second, strict=True)],
-        "gradient of 5 pages": [_mixed(first[0], second[0], step / 6) for step in range(1, 6)],
-        "gradient of 20 pages": [_mixed(first[0], second[0], step / 21) for step in range(1, 21)],
+        "60 pages A + B": [left + right for left in first[:8] for right in second[:8]][:60],
     }
+    for steps in (2, 3, 5, 10, 20):
+        shares = [step / (steps + 1) for step in range(1, steps + 1)]
+        made[f"gradient of {steps} pages"] = [_mixed(first[0], second[0], share) for share in shares]
+    return made
 
 
 def _mixed(first: bytes, second: bytes, share: float) -> bytes:
     return first[: int(len(first) * (1 - share))] + second[int(len(second) * (1 - share)) :]
 
 
-def _are_one(first: Sequence[bytes], second: Sequence[bytes], extra: Sequence[bytes], key: str) -> bool:
-    families, _ = style_groups(placed([*first, *second, *extra]), Settings(key=key))
-    sides = families[: len(first)], families[len(first) : len(first) + len(second)]
-    return bool(set(sides[0]) & set(sides[1]))
+def _are_one(first: Sequence[bytes], second: Sequence[bytes], extra: Sequence[bytes], key: str) -> tuple[bool, bool]:
+    """Whether a family, and whether a cluster, holds pages of both templates."""
+    found = style_groups(placed([*first, *second, *extra]), Settings(key=key))
+    middle, end = len(first), len(first) + len(second)
+    families, clusters = (bool(set(labels[:middle]) & set(labels[middle:end])) for labels in found)
+    return families, clusters
 
 
 if __name__ == "__main__":
