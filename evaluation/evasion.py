@@ -20,7 +20,7 @@ from pathlib import Path
 from evaluation import later_disguises as later
 from evaluation import page_disguises as disguises
 from evaluation import unseen_disguises as unseen
-from evaluation.corpora import PairScore, pair_score
+from evaluation.corpora import HALVES, PairScore, half_of, pair_score
 from evaluation.style_groups import style_groups
 from samehand import Settings
 from samehand.base.page import Page
@@ -31,7 +31,6 @@ CHEAP_RECALL, FAMILY_RECALL, PRECISION = 0.95, 0.99, 1.0
 SIZES = range(8_000, 60_000)
 LEAST_TAGS = 75
 BRIDGES_APART = 0.8
-HALVES = ("chosen", "reported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def _usable(archive: Path, half: str) -> Iterator[bytes]:
             handle = tar.extractfile(member) if member.isfile() and member.size in SIZES else None
             content = handle.read() if handle else b""
             is_rich = b"</head>" in content.lower() and content.count(b"<") > 2 * LEAST_TAGS
-            if is_rich and HALVES[zlib.crc32(content) % 2] == half:
+            if is_rich and half_of(content) == half:
                 yield content
 
 
