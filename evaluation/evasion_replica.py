@@ -214,10 +214,8 @@ def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
     print(f"  {'':40} in groups   in groups or sharing text")
     print(f"  {'same article, other template':40} {right / count:9.3f}   {right_shared / count:9.3f}")
     print(f"  {'same template, other article (wrong)':40} {wrong / count:9.3f}   {wrong_shared / count:9.3f}")
-    print(
-        f"    of these {in_parts} of {wrong} groups hold pages whose template has half as much running text as the article:"
-    )
-    print("    the text of such a page goes on elsewhere, so the pages do share it")
+    print(f"    {in_parts} of {wrong} groups: the template holds half as much running text as the article,")
+    print("    so the text of the page goes on elsewhere, and both pages share it")
     return [
         Floor("same article in another template: recall in groups", right / count, 0.80),
         Floor("- same template, other article: share in groups", -wrong / count, -0.03),
