@@ -49,7 +49,6 @@ class Rules:
     rounds: int = 6
     evidence: bool = True
     min_score: float = 4.0
-    min_style_sites: int = 3
 
     @classmethod
     def paper(cls, *, k: int = CLUSTERS_PER_PROVIDER, max_mean_distance: float = MAX_MEAN_DISTANCE) -> Self:
