@@ -59,7 +59,13 @@ GROUPS = {
     "nothing": (EMPTY, SHELL),
     "honest": (REAL, UNSURE, FARM, *OWNED),
 }
-VENDOR_CLASSES = (f"{SOURCE}feed", f"{SOURCE}parking-host", f"{SOURCE}default", f"{SOURCE}suspended")
+VENDOR_CLASSES = (
+    f"{SOURCE}feed",
+    f"{SOURCE}feed-weak",
+    f"{SOURCE}parking-host",
+    f"{SOURCE}default",
+    f"{SOURCE}suspended",
+)
 """Classes of signs that name kits and vendors."""
 
 

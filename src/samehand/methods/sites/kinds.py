@@ -40,12 +40,28 @@ _SHOWN = {
     SHELL: ("source-app",),
     LOGIN: ("login", "source-password"),
     HOSTING: ("hosting", "hosting-weak", "server", "source-default"),
-    REGISTRAR: ("registrar", "registrar-weak", "this-domain", "taken", "source-feed", "source-parking-host"),
+    REGISTRAR: (
+        "registrar",
+        "registrar-weak",
+        "this-domain",
+        "taken",
+        "source-feed",
+        "source-feed-weak",
+        "source-parking-host",
+    ),
     CMS: ("cms", "cms-weak"),
     SOON: ("soon", "soon-weak"),
     SUSPENDED: ("suspended", "suspended-weak", "source-suspended"),
-    FOR_SALE: ("sale", "sale-weak", "this-domain", "offer", "source-feed", "source-parking-host"),
-    PARKED_ADS: ("parked", "parked-weak", "sale", "sale-weak", "source-feed", "source-parking-host"),
+    FOR_SALE: ("sale", "sale-weak", "this-domain", "offer", "source-feed", "source-feed-weak", "source-parking-host"),
+    PARKED_ADS: (
+        "parked",
+        "parked-weak",
+        "sale",
+        "sale-weak",
+        "source-feed",
+        "source-feed-weak",
+        "source-parking-host",
+    ),
 }
 """Classes of phrases that are evidence of a kind."""
 
@@ -78,6 +94,16 @@ def _sale(s: Signs) -> NDArray[np.bool_]:
         (s.said("sale") > 0) & (s.named | (s.title("sale") > 0) | twice) & (s.said("not-sale") == 0)
     )
     return found
+
+
+def _sale_title(s: Signs) -> NDArray[np.bool_]:
+    """Says in its title that its own name is for sale. A page of pictures sells something else, unless it says so."""
+    domain = s.text("sale") + s.text("sale-weak") + s.said("this-domain") + s.shows("source-parking-host")
+    few = _thin(s, 400, 300, 10) & ((domain > 0) | (s.tags["img"] < 2))
+    found: NDArray[np.bool_] = (
+        (s.title("sale") > 0) & s.named_in_title & _sale(s) & (few | ((s.text("sale") > 2) & _thin(s, 1200, 400, 10)))
+    )
+    return found & ~s.is_market
 
 
 def _offers_name(s: Signs) -> NDArray[np.bool_]:
@@ -114,8 +140,9 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = few & (
         (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
-    said = s.said("parked") + s.said("parked-weak") > 0
-    ads = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3) & keyword_lists(s) & s.about_name & said
+    said = (s.said("parked") + s.said("parked-weak") > 0) & s.about_name
+    away = s.title_is_name & alone & (s.site_links.target_links[:, 0] > s.query_links)
+    ads = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3) & keyword_lists(s) & (said | away)
     return found | ads
 
 
@@ -170,17 +197,7 @@ RULES: tuple[Rule, ...] = (
         lambda s: (s.shows("source-wall") > 0) & (s.words < 16) & (s.links < 4) & (s.tags["img"] < 4),
     ),
     Rule(REDIRECT, "redirect title", lambda s: _moved(s) & (s.titled("moved") > 0.5)),
-    Rule(
-        FOR_SALE,
-        "sale title",
-        lambda s: (
-            (s.title("sale") > 0)
-            & s.named_in_title
-            & _sale(s)
-            & (_thin(s, 400, 300, 10) | ((s.text("sale") > 2) & _thin(s, 1200, 400, 10)))
-            & ~s.is_market
-        ),
-    ),
+    Rule(FOR_SALE, "sale title", _sale_title),
     Rule(
         FOR_SALE,
         "sale offer over a feed",
@@ -316,7 +333,7 @@ RULES: tuple[Rule, ...] = (
         SOON,
         "coming soon",
         lambda s: (
-            ((s.said("soon") > 0) | ((s.said("soon-weak") > 0) & (s.words < 40))) & _thin(s, 75, 75) & (s.links < 12)
+            ((s.said("soon") > 0) | ((s.said("soon-weak") > 0) & (s.words < 40))) & _thin(s, 75, 40, 5) & (s.links < 12)
         ),
     ),
     Rule(
