@@ -112,8 +112,8 @@ def _offers_name(s: Signs) -> NDArray[np.bool_]:
     spoken = (s.said("this-domain") > 0) | ((s.telling_links > 0) & (s.links < 8))
     asked = (offers > 1) | ((offers > 0) & (s.words < 40))
     few = _thin(s, 160, 120, 6) & (s.foreign_links < 12) & (s.tags["img"] < 8)
-    found: NDArray[np.bool_] = s.about_name & spoken & asked & few & (s.said("not-sale") == 0) & ~s.is_market
-    return found
+    named = s.about_name & s.named_in_text & (s.said("not-sale") == 0) & ~s.is_market
+    return named & spoken & asked & few
 
 
 def _taken_name(s: Signs) -> NDArray[np.bool_]:
@@ -133,15 +133,17 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     other links may be there. Under wording of parked pages the texts of advertisements may stand between the links.
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
-    signed = (s.said("parked") + s.said("parked-weak") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
+    signed = (s.said("parked") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
+    signed |= (s.said("parked-weak") > 0) & (s.prose < 20)
     words = 2 * s.wordy_links >= s.keyword_links
-    alone = (s.links - s.keyword_links <= 2) & words & (s.shows("source-chooser") == 0)
+    only = (s.links - s.keyword_links <= 2) & words & (s.shows("source-chooser") == 0)
+    alone = only & (s.prose < 20)
     few = _thin(s, 200, 40, 40) & (s.tags["img"] < 6) & (s.tags["form"] < 3) & (s.source_bytes < 60_000)
     found: NDArray[np.bool_] = few & (
         (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
     said = (s.said("parked") + s.said("parked-weak") > 0) & s.about_name
-    away = s.title_is_name & alone & (s.site_links.target_links[:, 0] > s.query_links)
+    away = s.title_is_name & only & (s.site_links.target_links[:, 0] > s.query_links)
     ads = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3) & keyword_lists(s) & (said | away)
     return found | ads
 

@@ -113,12 +113,17 @@ class Signs:
     @property
     def named(self) -> NDArray[np.bool_]:
         """Whether the domain is spelled out in the title or the text."""
-        return self.named_in_title | (self.text_words.counts[:, word_columns.NAMED] > 0)
+        return self.named_in_title | self.named_in_text
 
     @property
     def named_in_title(self) -> NDArray[np.bool_]:
         """Whether the domain is spelled out in the title."""
         return self.title_words.counts[:, word_columns.NAMED] > 0
+
+    @property
+    def named_in_text(self) -> NDArray[np.bool_]:
+        """Whether the domain is spelled out in the text."""
+        return self.text_words.counts[:, word_columns.NAMED] > 0
 
     @property
     def title_is_name(self) -> NDArray[np.bool_]:
@@ -150,13 +155,14 @@ class Signs:
 
     @property
     def feeds(self) -> NDArray[np.bool_]:
-        """Whether a page loads a feed of parked domains, or is about its own name and leads to parking or a market.
+        """Whether a page loads a feed of parked domains, or leads to parking or a market and has nothing else to say.
 
         Honest pages may speak of parking and link to markets. A market is none of them.
         """
         led = np.array([lead.to_parking for lead in self.leads], np.bool_)
         named = led | (self.shows("source-feed-weak") > 0) | (self.shows("source-parking-host") > 0)
-        bare = self.about_name | (self.words < BARE_WORDS)
+        said = sum(self.said(name) for name in ("parked", "parked-weak", "sale", "sale-weak", "this-domain"))
+        bare = (self.about_name & (said > 0)) | (self.words < BARE_WORDS)
         fed: NDArray[np.bool_] = ((self.shows("source-feed") > 0) | (named & bare)) & ~self.is_market
         return fed
 
