@@ -28,8 +28,11 @@ Text = Callable[[int, int, random.Random], str]
 """The text of page j of site i."""
 
 
-def print_farms(data: Path) -> list[Floor]:
-    """Prints which planted farms are found, and which honest sites are called farms."""
+def print_farms(data: Path) -> tuple[list[Floor], list[bool]]:
+    """Prints which planted farms are found, and which honest sites are called farms.
+
+    Returns the floors, and for each hand that is called a farm whether it is one.
+    """
     said = _said(data)
     found: dict[str, list[bool]] = {}
     for site, kind in said.items():
@@ -42,10 +45,12 @@ def print_farms(data: Path) -> list[Floor]:
     farms = [calls for name, calls in found.items() if name.startswith("bad-")]
     honest = [call for name, calls in found.items() if not name.startswith("bad-") for call in calls]
     hands = sum(2 * sum(calls) >= len(calls) for calls in farms) / len(farms)
-    return [
-        Floor("farms: planted hands found", hands, 0.6),
+    voices = [name.startswith("bad-") for name, calls in found.items() if any(calls)]
+    floors = [
+        Floor("farms: planted hands found", hands, 0.8),
         Floor("farms: honest sites not called farm", 1 - sum(honest) / len(honest), 1.0),
     ]
+    return floors, voices
 
 
 def _said(data: Path) -> dict[str, str]:

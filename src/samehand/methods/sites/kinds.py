@@ -52,7 +52,16 @@ _SHOWN = {
     CMS: ("cms", "cms-weak"),
     SOON: ("soon", "soon-weak"),
     SUSPENDED: ("suspended", "suspended-weak", "source-suspended"),
-    FOR_SALE: ("sale", "sale-weak", "this-domain", "offer", "source-feed", "source-feed-weak", "source-parking-host"),
+    FOR_SALE: (
+        "sale",
+        "sale-weak",
+        "this-domain",
+        "offer",
+        "offer-weak",
+        "source-feed",
+        "source-feed-weak",
+        "source-parking-host",
+    ),
     PARKED_ADS: (
         "parked",
         "parked-weak",
@@ -109,8 +118,9 @@ def _sale_title(s: Signs) -> NDArray[np.bool_]:
 def _offers_name(s: Signs) -> NDArray[np.bool_]:
     """Is about its own name, and speaks of this domain and of an offer, in whatever words and language."""
     offers = s.said("offer")
+    more = offers + s.said("offer-weak")
     spoken = (s.said("this-domain") > 0) | ((s.telling_links > 0) & (s.links < 8))
-    asked = (offers > 1) | ((offers > 0) & (s.words < 40))
+    asked = (offers > 0) & ((more > 1) | (s.words < 40)) | (more > 2) | ((more > 1) & (s.words < 40))
     few = _thin(s, 160, 120, 6) & (s.foreign_links < 12) & (s.tags["img"] < 8)
     named = s.about_name & s.named_in_text & (s.said("not-sale") == 0) & ~s.is_market
     return named & spoken & asked & few
@@ -134,13 +144,13 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
     signed = (s.said("parked") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
-    signed |= (s.said("parked-weak") > 0) & (s.prose < 20)
+    hinted = signed | ((s.said("parked-weak") > 0) & (s.prose < 20))
     words = 2 * s.wordy_links >= s.keyword_links
     only = (s.links - s.keyword_links <= 2) & words & (s.shows("source-chooser") == 0)
     alone = only & (s.prose < 20)
     few = _thin(s, 200, 40, 40) & (s.tags["img"] < 6) & (s.tags["form"] < 3) & (s.source_bytes < 60_000)
     found: NDArray[np.bool_] = few & (
-        (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
+        (keyword_lists(s) & ((bare & (hinted | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
     said = (s.said("parked") + s.said("parked-weak") > 0) & s.about_name
     away = s.title_is_name & only & (s.site_links.target_links[:, 0] > s.query_links)
@@ -299,7 +309,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         FOR_SALE,
         "offers its own name",
-        lambda s: _offers_name(s) & ((s.said("offer") > s.said("taken")) | ~_taken_name(s)),
+        lambda s: _offers_name(s) & ((s.said("offer") + s.said("offer-weak") > s.said("taken")) | ~_taken_name(s)),
     ),
     Rule(
         HOSTING,
