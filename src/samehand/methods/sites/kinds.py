@@ -123,7 +123,8 @@ def _offers_name(s: Signs) -> NDArray[np.bool_]:
     asked = (offers > 0) & ((more > 1) | (s.words < 40)) | (more > 2) | ((more > 1) & (s.words < 40))
     few = _thin(s, 160, 120, 6) & (s.foreign_links < 12) & (s.tags["img"] < 8)
     named = s.about_name & s.named_in_text & (s.said("not-sale") == 0) & ~s.is_market
-    return named & spoken & asked & few
+    found: NDArray[np.bool_] = named & spoken & asked & few
+    return found
 
 
 def _taken_name(s: Signs) -> NDArray[np.bool_]:
@@ -140,7 +141,7 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     """Is a list of keywords for one place under its own name, and nothing else.
 
     A shop or a chooser of countries may be one, too, so that without another sign the links must ask for words, and no
-    other links may be there. Under wording of parked pages the texts of advertisements may stand between the links.
+    other links may be there. The texts of advertisements may stand between links that all lead away.
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
     signed = (s.said("parked") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
@@ -153,8 +154,9 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
         (keyword_lists(s) & ((bare & (hinted | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
     said = (s.said("parked") + s.said("parked-weak") > 0) & s.about_name
-    away = s.title_is_name & only & (s.site_links.target_links[:, 0] > s.query_links)
-    ads = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3) & keyword_lists(s) & (said | away)
+    away = s.site_links.target_links[:, 0] > s.query_links
+    between = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3)
+    ads: NDArray[np.bool_] = between & keyword_lists(s) & away & (said | (s.title_is_name & only))
     return found | ads
 
 
