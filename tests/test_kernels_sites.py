@@ -49,6 +49,21 @@ def test_phrases(texts: list[str], raw: dict[str, str]) -> None:
             assert (compiled.phrases[first] if first >= 0 else None) == min(shown, key=shown.__getitem__, default=None)
 
 
+SOURCES = st.lists(st.text(alphabet="aAbB=- \t\r\n", max_size=60), min_size=1, max_size=3)
+
+
+@given(SOURCES, st.lists(st.text(alphabet="ab=- ", min_size=3, max_size=12), min_size=1, max_size=20))
+def test_phrases_of_sources_ignore_case_and_the_kind_of_blank(texts: list[str], phrases: list[str]) -> None:
+    compiled = compile_phrases([("source-x", phrase) for phrase in phrases])
+    data, offsets = end_to_end([text.encode() for text in texts])
+    found = compiled.find(data, offsets, most=40)
+    for row, text in enumerate(texts):
+        ends = ends_in(text.encode()[:40], dict.fromkeys(phrases, ""))
+        assert found.counts[row, 0] == len(ends)
+        first = found.first[row, 0]
+        assert (compiled.phrases[first] if first >= 0 else None) == min(ends, key=ends.__getitem__, default=None)
+
+
 def test_folding_never_makes_a_character_longer() -> None:
     table = folding_table()
     for code in (*range(0x2100), *range(0xFE00, 0x10000)):

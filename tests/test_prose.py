@@ -186,9 +186,8 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_what_is_counted_equals_the_reference(text: str) -> None:
-    data = np.frombuffer(text.encode() + b"\0" * 8, np.uint8)
-    facts = np.zeros(kernel.FACTS, np.int64)
-    kernel.count_facts(data, np.uint64(0), np.uint64(len(text.encode())), function_words.slots(), facts)
+    data = np.frombuffer(text.encode(), np.uint8)
+    facts = kernel.count_facts(data, kernel.Tables(kernel.CLASSES, function_words.slots()))
     assert facts.tolist() == list(facts_of(text).values())
 
 

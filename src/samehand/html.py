@@ -257,14 +257,14 @@ def _found_prose(data: NDArray[np.uint8], offsets: NDArray[np.int64], blocks: pr
     size = int(offsets[-1] - offsets[0])
     prose = np.empty(size + prose_kernel.SEPARATOR * (size // prose_kernel.MIN_WORDS + 1), np.uint8)
     found = np.zeros((offsets.size - 1, 3), np.int64)
-    prose_kernel.find_prose(data, offsets, blocks, _function_words(), prose, found)
+    prose_kernel.find_prose(data, offsets, blocks, _prose_tables(), prose, found)
     lengths = np.concatenate([np.zeros(1, np.int64), found[:, 0]])
     return Prose(prose[: lengths[-1]].copy(), lengths, found[:, 2].copy(), found[:, 1].copy())
 
 
 @functools.cache
-def _function_words() -> NDArray[np.uint64]:
-    return read_only(function_words.slots())
+def _prose_tables() -> prose_kernel.Tables:
+    return prose_kernel.Tables(prose_kernel.CLASSES, function_words.slots())
 
 
 @functools.cache

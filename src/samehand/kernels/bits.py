@@ -53,3 +53,30 @@ def equal_bytes(_typing: Any, left: Any, _at: Any, right: Any, _place: Any, _mas
         return builder.ctpop(builder.bitcast(same, ir.IntType(64)))
 
     return _types.uint64(left, _types.uint64, right, _types.uint64, _types.uint8), generate
+
+
+@_intrinsic
+def add_matches(_typing: Any, _v0: Any, _v1: Any, _v2: Any, _v3: Any, places: Any, _row: Any, _carry: Any) -> Any:
+    """One step of an LCS by bit vectors, with a vector of 256 bits: (V + (V & P)) | (V & ~P), and the carry out.
+
+    P are the four words of `places` from 4 * row on, whose lowest bit is 0, and the carry in is added to them. The
+    lowest bit of the vector is 1 and stays so: it hands the carry in to the next bit. LLVM makes one chain of additions
+    with carry of it.
+    """
+    wide = ir.IntType(256)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        shifts = [ir.Constant(wide, 64 * word) for word in range(4)]
+        parts = [builder.shl(builder.zext(arguments[word], wide), shifts[word]) for word in range(4)]
+        vector = builder.or_(builder.or_(parts[0], parts[1]), builder.or_(parts[2], parts[3]))
+        start = builder.gep(arguments[4], [builder.shl(arguments[5], ir.Constant(ir.IntType(64), 2))])
+        here = builder.load(builder.bitcast(start, wide.as_pointer()), align=8)
+        matching = builder.and_(vector, builder.or_(here, builder.zext(arguments[6], wide)))
+        added = builder.uadd_with_overflow(vector, matching)
+        after = builder.or_(builder.extract_value(added, 0), builder.and_(vector, builder.not_(here)))
+        words = [builder.trunc(builder.lshr(after, shift), ir.IntType(64)) for shift in shifts]
+        carry = builder.zext(builder.extract_value(added, 1), ir.IntType(64))
+        return context.make_tuple(builder, signature.return_type, [*words, carry])
+
+    word = _types.uint64
+    return _types.UniTuple(word, 5)(word, word, word, word, places, word, word), generate

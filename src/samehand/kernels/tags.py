@@ -1,9 +1,9 @@
 """Tag sequences: equal ones, tag counts, and the longest common subsequence (LCS) by bit vectors.
 
 A page is a sequence of uint16 tag numbers (kernels/html/tagnames.py). One page, the centre, is compared with many
-others. A row of bits for each tag marks the places of the centre that hold it, and one addition handles 64 places
-(Hyyro's algorithm). A 0 in the vector means that the LCS grows by one at that place; a carry out of a word means that
-it grows by one with that tag of the page. So words are handled one after the other, four at a time in registers. Three
+others. A row of bits for each tag marks the places of the centre that hold it, and one addition handles 255 places
+(Hyyro's algorithm). A 0 in the vector means that the LCS grows by one at that place; a carry out of it means that it
+grows by one with that tag of the page. So tiles of 255 places are handled one after the other. Three
 kinds of work are left out: equal tags at the start and at the end, tags that the centre lacks, and places too far off
 the diagonal to belong to an LCS that is long enough. `tests/test_kernels_tags.py` holds each function equal to a
 readable reference.
@@ -15,8 +15,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.bits import ones
+from samehand.kernels import helper
+from samehand.kernels.bits import add_matches, ones
 from samehand.kernels.hashing import GOLDEN, absorb
+from samehand.kernels.pointers import pointer
 
 ALL_TAGS = 1 << 16
 LENGTH_CLASSES = 11
@@ -27,7 +29,8 @@ ESCAPE = 0x7F
 """In packed sequences: the tag is in the two bytes that follow."""
 
 _TILE_WORDS = 4
-_TILE = 64 * _TILE_WORDS
+_TILE = 64 * _TILE_WORDS - 1
+"""Places of a tile. Place i has the bit i + 1, because the lowest one is for the carry (`bits.add_matches`)."""
 _ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _LAST_BIT, _WORD_SHIFT = np.uint64(63), np.uint64(6)
 
@@ -137,7 +140,8 @@ def make_centre(pages: Pages, page: int) -> Centre:
     places = np.zeros((tiles, end - first + 1, _TILE_WORDS), np.uint64)
     for place in range(pages.lengths[page]):
         number = numbers[pages.tags[pages.starts[page] + place]]
-        places[place // _TILE, number, place % _TILE // 64] |= _ONE << np.uint64(place % 64)
+        bit = place % _TILE + 1
+        places[place // _TILE, number, bit // 64] |= _ONE << np.uint64(bit % 64)
     return Centre(page, numbers, places, counts)
 
 
@@ -159,7 +163,7 @@ def shared_names(pages: Pages, centre: Centre, page: int) -> int:
     return shared
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _from(place: int) -> np.uint64:
     """A word whose bits from `place` on are 1: all bits if `place` is before the word, none if it is behind."""
     if place <= 0:
@@ -167,7 +171,7 @@ def _from(place: int) -> np.uint64:
     return _ZERO if place >= 64 else _ALL << np.uint64(place)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _step(vector: np.uint64, places: np.uint64, carry: np.uint64) -> tuple[np.uint64, np.uint64]:
     """One tag at 64 places: the vector after it, and the carry into the next word."""
     matching = vector & places
@@ -176,7 +180,7 @@ def _step(vector: np.uint64, places: np.uint64, carry: np.uint64) -> tuple[np.ui
     return total | (vector & ~places), np.uint64(added < matching) | np.uint64(total < carry)
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _pass_tile(
     places: NDArray[np.uint64],
     rows: NDArray[np.uint32],
@@ -187,18 +191,13 @@ def _pass_tile(
     end: int,
 ) -> np.int64:
     """Handles rows[first:last] in one tile. Returns how much the LCS grew from place `begin` to `end`."""
-    v0, v1, v2, v3 = _from(begin), _from(begin - 64), _from(begin - 128), _from(begin - 192)
+    v0, v1, v2, v3 = _from(begin + 1) | _ONE, _from(begin - 63), _from(begin - 127), _from(begin - 191)
     for row in range(np.uint64(first), np.uint64(last)):
-        number = rows[row]
-        carry = np.uint64(carries[row])
-        v0, carry = _step(v0, places[number, 0], carry)
-        v1, carry = _step(v1, places[number, 1], carry)
-        v2, carry = _step(v2, places[number, 2], carry)
-        v3, carry = _step(v3, places[number, 3], carry)
+        v0, v1, v2, v3, carry = add_matches(v0, v1, v2, v3, places, np.uint64(rows[row]), np.uint64(carries[row]))
         carries[row] = carry
-    stayed = ones(v0 | _from(end)) + ones(v1 | _from(end - 64))
-    stayed += ones(v2 | _from(end - 128)) + ones(v3 | _from(end - 192))
-    return np.int64(_TILE) - np.int64(stayed)
+    stayed = ones(v0 | _from(end + 1)) + ones(v1 | _from(end - 63))
+    stayed += ones(v2 | _from(end - 127)) + ones(v3 | _from(end - 191))
+    return np.int64(_TILE + 1) - np.int64(stayed)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -237,13 +236,14 @@ def shared_sequence(
         # An LCS that passes this tile outside these rows leaves out too much. Carries there stay 0.
         first = max(0, start - begin - spare_columns)
         last = max(first, min(filled, start + _TILE - begin + spare_rows))
-        shared += _pass_tile(centre.places[tile], rows, carries, first, last, begin - start, centre_end - start)
+        places = pointer(centre.places[tile])
+        shared += _pass_tile(places, pointer(rows), pointer(carries), first, last, begin - start, centre_end - start)
         if shared + max(0, centre_end - start - _TILE) < needed:
             return np.int64(-1)
     return shared
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _needed(distance: float, longer: int) -> int:
     """The shortest LCS that makes a page nearer than `distance`; 0 if any length does."""
     if distance > 1.0:
@@ -319,7 +319,7 @@ def align(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.int
     return pairs[first:].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
 def _all_vectors(left: NDArray[np.uint16], right: NDArray[np.uint16]) -> NDArray[np.uint64]:
     """The vector over the places of `left` after each tag of `right`. Before the first tag it is all ones."""
     words = (left.size + 63) // 64

@@ -40,6 +40,8 @@ def home_page(
     These decide, in this order: a status of 200, or none stated; the root before index pages before other pages; no
     query; www or the shortest host before other hosts; the shorter host; the shorter path; the smaller page id.
     """
+    if len(urls) == 1:
+        return 0
     bare = min((host for host in hosts if host), key=len, default="")
 
     def rank(place: int) -> tuple[int, int, int, int, int, int, int]:

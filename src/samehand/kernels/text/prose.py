@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
+from samehand.kernels.html.blocks import lower_word
+from samehand.kernels.pointers import lend, pointer
 from samehand.kernels.text.function_words import LONGEST, SLOT_BITS
 
 PREFORMATTED, LISTED, NEVER = 1, 2, 4
@@ -43,9 +45,7 @@ WORDS, FUNCTION, UNLISTED, ENDS, CAPITALS, COMMAS, NUMBERS, SYMBOLS, FACTS = ran
 sentences, words with a capital at their begin alone, commas, numbers, symbols of code."""
 
 _SHIFT, _MASK = np.uint64(64 - SLOT_BITS), np.uint64((1 << SLOT_BITS) - 1)
-_ONE = np.uint64(1)
-_CASE = np.uint8(32)
-_CODE = tuple(b"{}[]=+*\\|_$#^~;")
+_ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
 
 
 class Blocks(NamedTuple):
@@ -57,28 +57,51 @@ class Blocks(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _is_letter(byte: np.uint8) -> bool:
-    """Whether an ASCII byte is a letter or digit."""
-    lower = byte | _CASE
-    return bool((np.uint8(97) <= lower <= np.uint8(122)) | (np.uint8(48) <= byte <= np.uint8(57)))
+class Tables(NamedTuple):
+    """The class of each byte, CLASSES, and the slots of function words."""
+
+    classes: NDArray[np.uint8]
+    slots: NDArray[np.uint64]
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _mark_bytes(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
-    """Bytes of the wide character at `place` if it is punctuation or a symbol; 0 if it is part of a word."""
-    byte = data[place]
-    if byte == 0xC2:
-        return np.uint64(2)
-    if byte == 0xE2 or (byte == 0xE3 and place + _ONE < end and data[place + _ONE] == 0x80):
-        return np.uint64(3)
-    if byte == 0xEF and place + _ONE < end and data[place + _ONE] >= 0xBC:
-        return np.uint64(3)
-    return np.uint64(0)
+_WORD, _MARK, _STOP, _COMMA, _CODE = (1 << place for place in range(5))
+"""Classes of bytes: part of a word; first byte of a wide character that may be punctuation or a symbol; end of a
+sentence; comma; symbol of code."""
+
+
+def _byte_classes() -> NDArray[np.uint8]:
+    """What each byte is to a paragraph: bits of _WORD to _CODE."""
+    classes = np.zeros(256, np.uint8)
+    classes[0x80:] = _WORD
+    for byte in range(0x80):
+        classes[byte] = _WORD * chr(byte).isalnum()
+    classes[[0xC2, 0xE2, 0xE3, 0xEF]] |= _MARK
+    classes[list(b".!?")] |= _STOP
+    classes[list(b",;|")] |= _COMMA
+    classes[list(b"{}[]=+*\\|_$#^~;")] |= _CODE
+    return classes
+
+
+CLASSES = _byte_classes()
 
 
 @helper
-def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
+def _is_mark(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
+    """Whether the wide character at `place`, whose first byte may be that of a mark, is punctuation or a symbol."""
+    byte = data[place]
+    if byte == 0xC2 or byte == 0xE2:
+        return True
+    behind = data[place + _ONE] if place + _ONE < end else np.uint8(0)
+    return bool((byte == 0xE3 and behind == 0x80) or (byte == 0xEF and behind >= 0xBC))
+
+
+@helper
+def _is_function_word(data: NDArray[np.uint8], place: np.uint64, length: np.uint64, slots: NDArray[np.uint64]) -> bool:
+    """Whether a word, of at most LONGEST bytes, is one of the list."""
+    key = np.uint64(0)
+    for byte in range(length):
+        key |= np.uint64(data[place + byte]) << (_EIGHT * byte)
+    key = lower_word(key)
     slot = (key * GOLDEN) >> _SHIFT
     while slots[slot] != 0:
         if slots[slot] == key:
@@ -89,29 +112,22 @@ def _is_function_word(key: np.uint64, slots: NDArray[np.uint64]) -> bool:
 
 @helper
 def _read_word(
-    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, slots: NDArray[np.uint64], facts: NDArray[np.int64]
+    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, tables: Tables, facts: NDArray[np.int64]
 ) -> np.uint64:
     """Counts the word that begins at `place`; returns its end."""
     first, start = data[place], place
-    key, shift, is_wide = np.uint64(0), np.uint64(0), first >= 0x80
     while place < end:
-        byte = data[place]
-        if byte >= 0x80:
-            if _mark_bytes(data, place, end):
-                break
-        elif not _is_letter(byte):
+        kind = tables.classes[data[place]]
+        if not kind & _WORD or (kind & _MARK and _is_mark(data, place, end)):
             break
-        if shift < 64:
-            is_capital = np.uint8(65) <= byte <= np.uint8(90)
-            key |= np.uint64(byte | _CASE if is_capital else byte) << shift
-            shift += np.uint64(8)
         place += _ONE
     length = place - start
-    facts[WORDS] += length // np.uint64(RUN_WORD) if is_wide and length > np.uint64(LONG_RUN) else _ONE
+    words = np.int64(length // np.uint64(RUN_WORD)) if length > np.uint64(LONG_RUN) else np.int64(1)
+    facts[WORDS] += words if first >= 0x80 else np.int64(1)
     if first >= 0xD6:
-        facts[UNLISTED] += length // np.uint64(RUN_WORD) if length > np.uint64(LONG_RUN) else _ONE
-    elif length <= np.uint64(LONGEST) and _is_function_word(key, slots):
-        facts[FUNCTION] += 1
+        facts[UNLISTED] += words
+    elif length <= np.uint64(LONGEST):
+        facts[FUNCTION] += _is_function_word(data, start, length, tables.slots)
     is_capital = np.uint8(65) <= first <= np.uint8(90)
     facts[CAPITALS] += is_capital and (length == _ONE or not np.uint8(65) <= data[start + _ONE] <= np.uint8(90))
     facts[NUMBERS] += np.uint8(48) <= first <= np.uint8(57)
@@ -127,35 +143,42 @@ def _ends_sentence(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) ->
     return bool(behind <= 32 or behind in (0x22, 0x27, 0x29, 0x5D) or behind == 0xE2 or behind == 0xC2)
 
 
-@nb.njit(cache=True, nogil=True)
-def count_facts(
-    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, slots: NDArray[np.uint64], facts: NDArray[np.int64]
+@helper
+def _count_facts(
+    data: NDArray[np.uint8], place: np.uint64, end: np.uint64, tables: Tables, facts: NDArray[np.int64]
 ) -> None:
     """Counts what there is in the paragraph data[place:end]."""
-    facts[:] = 0
+    for fact in range(FACTS):
+        facts[fact] = 0
     while place < end:
         byte = data[place]
-        if byte < 0x80:
-            if _is_letter(byte):
-                place = _read_word(data, place, end, slots, facts)
-                continue
-            if byte in (0x2E, 0x21, 0x3F):
-                facts[ENDS] += place > 0 and data[place - _ONE] > 32 and _ends_sentence(data, place, end)
-            facts[COMMAS] += byte in (0x2C, 0x3B, 0x7C)
-            facts[SYMBOLS] += byte in _CODE
+        kind = tables.classes[byte]
+        if kind == 0:
             place += _ONE
-            continue
-        size = _mark_bytes(data, place, end)
-        if size == 0:
-            place = _read_word(data, place, end, slots, facts)
-            continue
-        is_stop = byte == 0xE3 and place + np.uint64(2) < end and data[place + np.uint64(2)] == 0x82
-        facts[ENDS] += is_stop or (byte == 0xEF and place + np.uint64(2) < end and data[place + np.uint64(2)] == 0x81)
-        place += size
+        elif kind & _MARK and _is_mark(data, place, end):
+            last = data[place + _TWO] if place + _TWO < end else np.uint8(0)
+            facts[ENDS] += (byte == 0xE3 and last == 0x82) or (byte == 0xEF and last == 0x81)
+            place += _TWO if byte == 0xC2 else np.uint64(3)
+        elif kind & _WORD:
+            place = _read_word(data, place, end, tables, facts)
+        else:
+            if kind & _STOP:
+                facts[ENDS] += place > 0 and data[place - _ONE] > 32 and _ends_sentence(data, place, end)
+            facts[COMMAS] += kind & _COMMA > 0
+            facts[SYMBOLS] += kind & _CODE > 0
+            place += _ONE
 
 
 @nb.njit(cache=True, nogil=True)
-def is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> bool:
+def count_facts(data: NDArray[np.uint8], tables: Tables) -> NDArray[np.int64]:
+    """What there is in a paragraph."""
+    facts = np.zeros(FACTS, np.int64)
+    _count_facts(pointer(data), np.uint64(0), np.uint64(data.size), lend(tables), pointer(facts))
+    return facts
+
+
+@helper
+def _is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> bool:
     """Whether a paragraph is prose, from what was counted of it."""
     words, ends = facts[WORDS], facts[ENDS]
     if words < MIN_WORDS or link_share > LINK_SHARE or kind & NEVER or facts[SYMBOLS] > SYMBOL_SHARE * words:
@@ -192,7 +215,7 @@ def is_cut_off(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> boo
 
 
 @helper
-def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> np.uint64:
+def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64, classes: NDArray[np.uint8]) -> np.uint64:
     """The end of the paragraph of preformatted text that begins at `place`."""
     line = place
     is_quoted = _is_quoted(data, place, end)
@@ -202,7 +225,7 @@ def _paragraph_end(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) ->
         stop = line
         has_words = False
         while stop < end and data[stop] != 10:
-            has_words |= _is_letter(data[stop]) or data[stop] >= 0x80
+            has_words |= classes[data[stop]] & _WORD > 0
             stop += _ONE
         if not has_words and line > place:
             return line
@@ -244,7 +267,7 @@ def find_prose(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     blocks: Blocks,
-    slots: NDArray[np.uint64],
+    tables: Tables,
     prose: NDArray[np.uint8],
     found: NDArray[np.int64],
 ) -> None:
@@ -254,6 +277,7 @@ def find_prose(
     """
     ends, links, kinds, bounds = blocks
     facts = np.zeros(FACTS, np.int64)
+    source, target, known, counted = pointer(data), pointer(prose), lend(tables), pointer(facts)
     length = np.uint64(0)
     for text in range(offsets.size - 1):
         begin = np.uint64(offsets[text])
@@ -262,13 +286,13 @@ def find_prose(
             end, kind = begin + np.uint64(ends[block]), np.int64(kinds[block])
             share = links[block] / max(1, end - place)
             while place < end:
-                stop = _paragraph_end(data, place, end) if kind & PREFORMATTED else end
-                count_facts(data, place, stop, slots, facts)
+                stop = _paragraph_end(source, place, end, known.classes) if kind & PREFORMATTED else end
+                _count_facts(source, place, stop, known, counted)
                 found[text, 1] += facts[WORDS]
-                is_foreign = kind & PREFORMATTED and _is_quoted(data, place, stop)
-                is_teaser = facts[WORDS] < TEASER_WORDS and is_cut_off(data, place, stop)
-                if not is_foreign and not is_teaser and is_prose(facts, kind, share):
-                    length = _put_paragraph(data, place, stop, kind & PREFORMATTED, prose, length)
+                is_foreign = kind & PREFORMATTED and _is_quoted(source, place, stop)
+                is_teaser = facts[WORDS] < TEASER_WORDS and is_cut_off(source, place, stop)
+                if not is_foreign and not is_teaser and _is_prose(counted, kind, share):
+                    length = _put_paragraph(source, place, stop, kind & PREFORMATTED, target, length)
                     found[text, 2] += facts[WORDS]
                 place = stop
         found[text, 0] = length

@@ -22,9 +22,9 @@ PROSE_WORDS = 12
 START_BYTES = 200
 """The start of a text: a page that has nothing to say prints its domain there."""
 
-WORDS, PROSE, NAMED, STARTS_NAMED, LONGEST_LINE, LINES, COLUMNS = range(7)
+WORDS, PROSE, NAMED, STARTS_NAMED, LONGEST_LINE, LINES, ANY_NAME, COLUMNS = range(8)
 """Columns of what is counted: words; words in lines of prose; how often the domain is spelled out; whether that is so
-at the start; words of the longest line; lines with words."""
+at the start; words of the longest line; lines with words; names of any kind."""
 
 _MARK, _NO_MARK = np.uint8(1), np.uint8(0)
 _WIDE, _THAI = 2, 4
@@ -70,15 +70,27 @@ def site_words(data: NDArray[np.uint8], offsets: NDArray[np.int64], names: Names
 
 @nb.njit(cache=True, nogil=True)
 def call_it_domain(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], names: Names, word: NDArray[np.uint8]
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    names: Names,
+    word: NDArray[np.uint8],
+    counts: NDArray[np.int32],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The texts with `word` in place of the domain of the site, so that one phrase fits the offers of all domains."""
+    """The texts with `word` in place of the domain of the site, so that one phrase fits the offers of all domains.
+
+    `counts` are those of `site_words`.
+    """
     room = data.size + (data.size // 2 + 1) * word.size
     written, starts, length = np.empty(room, np.uint8), np.zeros(offsets.size, np.int64), 0
     begins, lent, source, target = np.zeros(256, np.uint8), lend(names), pointer(data), pointer(written)
     for text in range(offsets.size - 1):
-        _mark_begins(lent, text, pointer(begins), _MARK)
         position, end = offsets[text], offsets[text + 1]
+        if counts[text, ANY_NAME] == 0:
+            written[length : length + end - position] = data[position:end]
+            length += end - position
+            starts[text + 1] = length
+            continue
+        _mark_begins(lent, text, pointer(begins), _MARK)
         while position < end:
             byte = source[position]
             name = _name_at(source, position, end, text, lent) if begins[byte] else -1
@@ -119,6 +131,11 @@ def _read_text(
     state, length, line, before = FNV_BASIS, 0, 0, np.uint64(0)
     script, held = 0, int(np.int64(0))  # the script of the current word, and the pairs in the sketch
     while position <= end:
+        if script == 1:  # most bytes are letters of ASCII in a word that goes on
+            while position < end and begins[data[position]] == 0 and 0x61 <= data[position] <= 0x7A:
+                state = (state ^ np.uint64(data[position])) * FNV_PRIME
+                length += 1
+                position += 1
         byte = data[position] if position < end else np.uint8(10)
         name = _name_at(data, position, end, text, names) if begins[byte] and position < end else -1
         kind, size = _character(byte)
@@ -133,6 +150,7 @@ def _read_text(
             state, length = FNV_BASIS, 0
         if name >= 0:
             is_domain = name < names.bounds[2 * text + 1]
+            counts[ANY_NAME] += 1
             counts[NAMED] += is_domain
             counts[STARTS_NAMED] |= is_domain and position - start < START_BYTES
             position += names.starts[name + 1] - names.starts[name]

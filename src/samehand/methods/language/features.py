@@ -34,8 +34,6 @@ FUNCTION_WORDS = 150
 FINE_WORDS = 400
 """So many of the most frequent words are classes of their own in the finer grain of patterns."""
 _UNKNOWN_CHANCE = 1e-6
-_LOWER = np.arange(256, dtype=np.uint8)
-_LOWER[65:91] += 32
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +156,8 @@ def heavy_topics_of(topics: NDArray[np.int8], weights: NDArray[np.float32]) -> N
 
 def lowered(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Bytes with A to Z in lower case."""
-    small: NDArray[np.uint8] = _LOWER[data]
+    is_capital = data - np.uint8(65) < np.uint8(26)  # numbers below 65 wrap round
+    small: NDArray[np.uint8] = data | is_capital.view(np.uint8) << np.uint8(5)
     return small
 
 

@@ -4,8 +4,9 @@ The first centre is the first page. Each next centre is the page farthest from i
 are closer to it than to theirs, until there are k centres or no page is farther away than asked for. M-FPF does the
 same with fewer distances (section 3.2.1): a page keeps its centre, without a comparison, if it is at most half as far
 from it as the new centre is. The paper keeps each cluster sorted and stops there; we ask each page, which needs no
-sorting. Three more savings change nothing in the result: equal pages are compared once; R, F and B show for most pages
-that D is not smaller than the distance they have; and the computation of D stops as soon as that is clear.
+sorting. Four more savings change nothing in the result: equal pages are compared once; a new centre is compared only
+with those centres that may spare a page its comparison; R, F and B show for most pages that D is not smaller than the
+distance they have; and the computation of D stops as soon as that is clear.
 """
 
 import dataclasses
@@ -109,11 +110,13 @@ class _Search:
         """Makes a page the next centre and gives it the pages that are closer to it than to their own centre."""
         centre = kernel.make_centre(self._pages, page)
         candidates = np.arange(self.nearest.size)
-        if self.centres:
-            apart = distances_from(centre, self._pages, np.array(self.centres))
-            self.decided[kernel.D] += apart.size
+        sparing = self._sparing()
+        if sparing.size:
+            apart = np.zeros(len(self.centres))
+            apart[sparing] = distances_from(centre, self._pages, np.array(self.centres)[sparing])
+            self.decided[kernel.D] += sparing.size
             candidates = np.flatnonzero(self.distances > apart[self.nearest] / 2)  # equation 2
-        self.decided[_SKIPPED] += self.nearest.size - candidates.size
+        self.decided[_SKIPPED] += len(self.centres) - sparing.size + self.nearest.size - candidates.size
         chunks = [candidates[start : start + _CHUNK] for start in range(0, candidates.size, _CHUNK)]
         number = len(self.centres)
         self.centres.append(page)
@@ -122,6 +125,13 @@ class _Search:
         else:
             for decided in self._pool.map(lambda chunk: self._move(centre, chunk, number), chunks):
                 self.decided[:_SKIPPED] += decided
+
+    def _sparing(self) -> NDArray[np.int64]:
+        """The centres that may spare a page the comparison: those with a page at most half of the largest distance, 1,
+        away. A centre that has no other page is not among them.
+        """
+        near = np.bincount(self.nearest[self.distances <= 0.5], minlength=len(self.centres))
+        return np.flatnonzero(near > 1)
 
     def _move(self, centre: kernel.Centre, chunk: NDArray[np.int64], number: int) -> NDArray[np.int64]:
         return kernel.move_nearer(self._pages, centre, chunk, number, self.nearest, self.distances)

@@ -74,6 +74,8 @@ def _farm_of(
     rows: NDArray[np.int64], pages: _Pages, sizes: NDArray[np.int64], sites: Sequence[str], *, is_linked: bool
 ) -> dict[int, str]:
     """The sites of a template that are a farm, and why; none if too few of them show it."""
+    if rows.size < MIN_SITES:
+        return {}
     numbers, place, inside = np.unique(pages.site[rows], return_inverse=True, return_counts=True)
     filled = inside >= MOST * sizes[numbers]
     made, copied, natural = (

@@ -4,8 +4,10 @@ import dataclasses
 import functools
 import importlib.resources
 import itertools
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 import numpy as np
@@ -17,9 +19,11 @@ from samehand.kernels.text.phrases import (
     ANCHOR_BYTES,
     BLANK,
     BUCKET_BITS,
+    CONTEXT_BITS,
+    CONTEXT_FACTOR,
     DROPPED,
-    MARK_BITS,
     NO_PHRASE,
+    SAMPLE_BYTES,
     Anchors,
     Found,
     find_phrases,
@@ -32,7 +36,10 @@ FEWEST_BYTES = 3
 _COMMON = b'-./"=hmupdclrsnioate '
 """The bytes that are most common in pages, the commonest last."""
 _ANY = tuple(byte for byte in range(256) if byte & 0x20)
-_BLANKS = (0x20, 0x20 | 9, 0x20 | 10, 0x20 | 13)
+_BLANKS, _FOLDED_BLANKS = (0x20, 0x20 | 9, 0x20 | 10, 0x20 | 13), (0x20, 0x20 | 10)
+_BLANK_BYTE = 0x20
+_MARKS_EACH, _MOST_MARK_BITS = 64, 19
+"""Bits for each anchor, so that few other windows share one; but all of them together stay in the cache."""
 _PLAIN = re.compile(r"[a-z0-9._-]*")
 """Folding leaves such text as it is: nearly all names of hosts."""
 _TABLED = (range(0x2100), range(0x3000, 0x3001), range(0xFE00, 0x10000))
@@ -139,33 +146,46 @@ def compile_phrases(named: Collection[tuple[str, str]]) -> Phrases:
         key = phrase.lower() if name.startswith(SOURCE) else fold(phrase)
         masks[key] = masks.get(key, 0) | 1 << classes.index(name)
     phrases = tuple(masks)
-    return Phrases(phrases, classes, _anchors([phrase.encode() for phrase in phrases], list(masks.values())))
+    blanks = _BLANKS if any(name.startswith(SOURCE) for name in classes) else _FOLDED_BLANKS
+    return Phrases(phrases, classes, _anchors([phrase.encode() for phrase in phrases], list(masks.values()), blanks))
 
 
-def _anchors(phrases: list[bytes], masks: list[int]) -> Anchors:
-    """What the kernel finds different phrases by."""
+def _anchors(phrases: list[bytes], masks: list[int], blanks: tuple[int, ...]) -> Anchors:
+    """What the kernel finds different phrases by. `blanks` are what a blank may be, with the bit 0x20 set."""
     if min(map(len, phrases), default=FEWEST_BYTES) < FEWEST_BYTES:
         raise ValueError(f"A phrase needs {FEWEST_BYTES} bytes.")
-    columns = _columns(phrases)
+    threes = Counter(phrase[place : place + 3] for phrase in phrases for place in range(len(phrase) - 2))
+    places = [_anchor_places(phrase, threes) for phrase in phrases]
     rows = [
-        (window, number, distance)
+        (window, number, distance % (1 << 32), context)
         for number, phrase in enumerate(phrases)
-        for distance in _anchor_places(phrase)
-        for window in _windows(phrase, distance)
+        for distance in places[number]
+        for context in (_context(phrase, distance, blanks),)
+        for window in _windows(phrase, distance, blanks)
     ]
-    windows, owners, distances = (np.array(column) for column in zip(*rows, strict=True))
-    hashes = windows.astype(np.uint64) * GOLDEN
+    columns = _columns(phrases)
+    sampled, samples, counting = zip(*map(_sample, phrases, places), strict=True)
+    windows, owners, distances, contexts = (np.array(column, np.uint64) for column in zip(*rows, strict=True))
+    hashes = windows * GOLDEN
     order = np.argsort(hashes, kind="stable")
-    marks = np.zeros(1 << MARK_BITS, np.uint8)
-    marks[hashes >> np.uint64(64 - MARK_BITS)] = 1
+    mark_bits = min(_MOST_MARK_BITS, (_MARKS_EACH * windows.size).bit_length())
+    marks = np.zeros(1 << mark_bits, np.uint8)
+    marks[hashes >> np.uint64(64 - mark_bits)] = 1
+    behind = np.zeros(1 << CONTEXT_BITS, np.uint64)
+    np.bitwise_or.at(behind, hashes >> np.uint64(64 - CONTEXT_BITS), contexts)
     buckets = np.searchsorted(hashes[order] >> np.uint64(64 - BUCKET_BITS), np.arange((1 << BUCKET_BITS) + 1))
     return Anchors(
         columns,
         np.packbits(marks, bitorder="little"),
+        np.uint64(64 - mark_bits),
+        behind,
         buckets.astype(np.int32),
         windows[order].astype(np.uint32),
         owners[order].astype(np.int32),
         distances[order].astype(np.int32),
+        np.array(sampled, np.int32),
+        np.array(samples, np.uint64),
+        np.array(counting, np.uint64),
         columns[np.frombuffer(b"".join(phrases), np.uint8)],
         np.cumsum([0, *map(len, phrases)]).astype(np.int32),
         np.array([_begins_word(phrase) for phrase in phrases], np.uint8),
@@ -173,31 +193,53 @@ def _anchors(phrases: list[bytes], masks: list[int]) -> Anchors:
     )
 
 
-def _anchor_places(phrase: bytes) -> tuple[int, int]:
+def _anchor_places(phrase: bytes, threes: Counter[bytes]) -> tuple[int, int]:
     """Where the two anchors of a phrase begin: one after the other, at the bytes that are least common in pages.
 
-    The anchors of a short phrase reach over its ends.
+    What is common in pages is common in phrases, too: `threes` counts runs of three bytes there. Two bytes of the
+    phrase are left behind the anchors, if it is long enough. The anchors of a short phrase reach over its ends.
     """
     if len(phrase) <= ANCHOR_BYTES:
-        return (0, 1) if len(phrase) == ANCHOR_BYTES else (-1, 0)
+        return -1, 0
 
-    def cost(place: int) -> int:
-        return sum(_COMMON.find(byte) + 1 for byte in phrase[place : place + ANCHOR_BYTES + 1])
+    def cost(place: int) -> float:
+        single = sum(_COMMON.find(byte) + 1 for byte in phrase[place : place + ANCHOR_BYTES + 1])
+        return 0.1 * single + sum(math.log(threes[phrase[at : at + 3]]) for at in range(place, place + 3))
 
-    first = min(range(len(phrase) - ANCHOR_BYTES), key=cost)
+    first = min(range(max(1, len(phrase) - ANCHOR_BYTES - 2)), key=cost)
     return first, first + 1
 
 
-def _windows(phrase: bytes, first: int) -> Iterator[int]:
-    """The bytes that may stand where an anchor stands, each with the bit 0x20 set, as a number."""
-    choices = []
-    for place in range(first, first + ANCHOR_BYTES):
-        if not 0 <= place < len(phrase):
-            choices.append(_ANY)
-        else:
-            choices.append(_BLANKS if phrase[place] == _BLANKS[0] else (phrase[place] | 0x20,))
-    for chosen in itertools.product(*choices):
+def _sample(phrase: bytes, places: tuple[int, int]) -> tuple[int, int, int]:
+    """Eight bytes of a phrase that tell it from others with the same anchor: where they begin, the bytes with the bit
+    0x20 set, and a mask of those that count. Blanks do not, as there are several.
+    """
+    begin = 0 if places[0] >= SAMPLE_BYTES // 2 else max(0, min(places[1] + ANCHOR_BYTES, len(phrase) - SAMPLE_BYTES))
+    sample = phrase[begin : begin + SAMPLE_BYTES]
+    mask = bytes(0 if byte == _BLANK_BYTE else 0xFF for byte in sample)
+    return begin, int.from_bytes(bytes(byte | 0x20 for byte in sample), "little"), int.from_bytes(mask, "little")
+
+
+def _choices(phrase: bytes, place: int, blanks: tuple[int, ...]) -> tuple[int, ...]:
+    """The bytes that may stand at a place of a phrase or beside it, each with the bit 0x20 set."""
+    if not 0 <= place < len(phrase):
+        return _ANY
+    return blanks if phrase[place] == _BLANK_BYTE else (phrase[place] | 0x20,)
+
+
+def _windows(phrase: bytes, first: int, blanks: tuple[int, ...]) -> Iterator[int]:
+    """The bytes that may stand where an anchor stands, as a number."""
+    for chosen in itertools.product(*(_choices(phrase, first + place, blanks) for place in range(ANCHOR_BYTES))):
         yield int.from_bytes(bytes(chosen), "little")
+
+
+def _context(phrase: bytes, first: int, blanks: tuple[int, ...]) -> int:
+    """A bit for each pair of the two bytes that may stand behind an anchor."""
+    sides = [
+        {byte * CONTEXT_FACTOR >> 3 & 7 for byte in _choices(phrase, first + ANCHOR_BYTES + place, blanks)}
+        for place in range(2)
+    ]
+    return sum(1 << (8 * one + other) for one, other in itertools.product(*sides))
 
 
 def _columns(phrases: list[bytes]) -> NDArray[np.uint8]:

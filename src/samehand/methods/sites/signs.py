@@ -218,8 +218,8 @@ def page_signs(
     text, text_offsets = folded(found.text, found.text_offsets, MAX_TEXT_BYTES)
     title, title_offsets = folded(found.titles, found.title_offsets, MAX_TITLE_BYTES)
     text_words, title_words = site_words(text, text_offsets, names), site_words(title, title_offsets, names)
-    text, text_offsets = call_it_domain(text, text_offsets, names, _DOMAIN)
-    title, title_offsets = call_it_domain(title, title_offsets, names, _DOMAIN)
+    text, text_offsets = call_it_domain(text, text_offsets, names, _DOMAIN, text_words.counts)
+    title, title_offsets = call_it_domain(title, title_offsets, names, _DOMAIN, title_words.counts)
     leads, told = _leads(data, offsets, [name.encode() for name in own], text_words.counts[:, word_columns.WORDS])
     return Signs(
         domains=own,
