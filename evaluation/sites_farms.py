@@ -107,12 +107,17 @@ def _sites(hand: str, text: Text, *, is_linked: bool) -> Iterator[tuple[str, str
 
 
 def _template(draw: random.Random) -> tuple[str, str]:
-    """What stands before and behind the text on all pages of a hand: blocks with names of their own, as themes have."""
-    tags, blocks = ("div", "section", "aside", "header", "span"), []
+    """What stands before and behind the text on all pages of a hand: blocks with words of their own, as themes have."""
+    tags, blocks = ("div", "section", "aside", "header", "ul", "table", "nav", "h2", "h3", "p", "form", "footer"), []
     for number in range(60):
         tag, name, other = draw.choice(tags), f"{draw.getrandbits(20):05x}", f"{draw.getrandbits(16):04x}"
+        label = f"{draw.choice(_LABELS)} {draw.choice(_TOWNS)} {draw.choice(_LABELS)}"
         inside = draw.choice(
-            (f'<a href="/{name}" rel="{other}">&raquo;</a>', f'<img src="/i/{name}.png" alt="">', "<br>")
+            (
+                f'<a href="/{name}" rel="{other}">{label}</a>',
+                f'<img src="/i/{name}.png" alt="{label}">',
+                f"<b>{label}</b>",
+            )
         )
         blocks.append(f'<{tag} class="{name} x-{other}" id="{other}_{number}">{inside}</{tag}>\n')
     return "".join(blocks[:30]), "".join(blocks[30:])

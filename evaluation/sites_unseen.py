@@ -44,7 +44,7 @@ def print_unseen(pages: Sequence[Home]) -> list[Floor]:
             low, high = share_bounds(sum(found), len(found))
             print(f"  {name:12} {sum(found):3} of {len(found):3} [{low:.2f}, {high:.2f}]")
             if is_report and name in ("parked", "default"):
-                floors.append(Floor(f"unseen hands, {name}: found", sum(found) / max(1, len(found)), 0.8))
+                floors.append(Floor(f"unseen hands, {name}: found", sum(found) / max(1, len(found)), 0.75))
         floors += _print_accused(kinds, is_report=is_report)
         for (truth, hand), said in kinds.items():
             if is_reported(hand) == is_report and not all(is_found(truth, kind) for kind in said):

@@ -357,7 +357,7 @@ RULES: tuple[Rule, ...] = (
             ((s.said("cms") > 0) & _thin(s, 400, 300, 25))
             | ((s.said("cms") > 1) & _thin(s, 400, 300))
             | ((s.text("cms-weak") > 2) & _thin(s, 400, 300, 25))
-            | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60))
+            | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60) & _thin(s, 800, 800))
         ),
     ),
     Rule(
