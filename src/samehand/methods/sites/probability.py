@@ -9,7 +9,7 @@ from samehand.methods.sites.kinds import RULES
 from samehand.methods.sites.verdicts import ACCUSING, FARM
 
 FIGURES: dict[str, tuple[int, int]] = {
-    "real": (2663, 2710),
+    "real": (2663, 2709),
     "redirect title": (32, 32),
     "sale offer": (2, 2),
     "nothing": (21, 22),
@@ -42,7 +42,7 @@ FIGURES: dict[str, tuple[int, int]] = {
     "offers its own name": (29, 29),
     "tells another site its own name": (5, 6),
     "speaks of its server alone": (7, 8),
-    "keywords under its own name": (13, 13),
+    "keywords under its own name": (14, 14),
     "says that this domain is taken": (7, 7),
     "suspension": (5, 5),
     "farm": (4, 4),
