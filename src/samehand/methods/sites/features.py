@@ -107,7 +107,9 @@ def _wording(signs: Signs, rules: NDArray[np.int64]) -> Iterator[list[str]]:
     places = ((signs.in_title, signs.wording), (signs.in_text, signs.wording), (signs.in_source, signs.source))
     for found, phrases in places:
         rows, columns = np.nonzero(found.counts * (rules >= 0)[:, None])
-        for page, column, first in zip(*(which.tolist() for which in (rows, columns, found.first[rows, columns]))):
+        for page, column, first in zip(
+            *(which.tolist() for which in (rows, columns, found.first[rows, columns])), strict=True
+        ):
             if phrases.classes[column] in RULES[rules[page]].classes:
                 named[page][f"{phrases.classes[column]}: {phrases.phrases[first]}"] = None
     for page in range(len(rules)):
