@@ -86,6 +86,11 @@ def test_every_kernel_knows_all_its_sources() -> None:
                 assert Path(str(sys.modules[name].__file__)) in known, (found.name, name)
 
 
+def test_similarities_that_are_registered_are_sources() -> None:
+    folder = Path(kernels.__path__[0])
+    assert {folder / "channels.py", folder / "text" / "pairs.py"} <= set(kernels.sources_of(folder / "buckets.py"))
+
+
 def test_functions_of_others_keep_the_cache_of_numba() -> None:
     locator = kernels.caching.FunctionCache(names_of)._impl.locator
     assert type(locator).__module__ == "numba.core.caching"

@@ -22,6 +22,11 @@ _PIECES = (
     " <input type=hidden name=a> <input value=> <p hidden> <p style='display : NONE'> <i hidden> </i> <svg>"
     " <path d='M1,2'/> </svg> <x-y a=1> </x-y>"
     " <!--c--> <!-- --!> <!doctype html> <?php ?> < <a </ </a <noscript><p></noscript> <template><p></template>"
+    " <dl> <dt> <dd> </dl> <select> <optgroup> </select> <fieldset> <legend> </fieldset> <img> <img/src=q> <a/name=x>"
+    " <img/src=q/width=1> <iframe/src=a.b/height=3px></iframe> <iframe/src=a.b/width=1%></iframe> <audio> </audio>"
+    " <video/src=x> </video> <p/popover> <p/style='left:-900px'> <p/style=opac&#105;ty:.0> <h1/style='width:1px;'>"
+    " &nbsp; &#8203; \u200b \u200bx &shy;&zwnj; &#x3000;&#x20 \xa0 é <label> </label> <tbody> <form/id=f>"
+    " <table/width=1/class=x/rel=y> <td/style='clip:rect(0,0)'> <li/style='transform:scale(0)'> <a/href=//x.y/./z.w>"
     " <a a=1 b=2 a=3 href=x href=y> <frame src=x> <textarea>&lt;</textarea> <option selected> <p/class=x> <a =b c>"
 )
 PAGES = st.lists(st.sampled_from([*_PIECES.split(" "), " ", "text", "\n"]), max_size=40).map(
@@ -41,21 +46,44 @@ def streams(page: bytes) -> tuple[bytes, bytes]:
 @example(b"<a " + b" ".join(b"%s=." % name.encode() for name in names.SYMBOL_OF) + b" alt=,>")
 @example(b"<p hidden>" + b"x" * 250 + b"</p><h1>")
 @example(b"<p hidden>" + b"x" * 260 + b"</p><h1>")
+@example(b"<p>" + b" " * 64 + b"&nbsp;</p><p>" + b" " * 62 + b"&nbsp;</p><p>" + b"&nbsp;" * 20 + b"</p>")
+@example(b"<p>\xe2\x80\x8b</p><p>\xe2\x80</p><p>\xe0\x80\xa0</p><p>\xe2\x00\x00</p><p>\xf0\x9f\x98\x80</p>")
 def test_streams_equal_reference(page: bytes) -> None:
     assert streams(page) == reference_markup.streams(page)
 
 
 VALUES = st.lists(
     st.sampled_from(["a", "./", "../", "/", ".", "?", "#", "&", "&amp;", "&#46;", "&#x2F", "&#63;", "&eacute;", "&lt",
-                     "é", " ", ";", ":", "&#", "&#x;", "&#999999999999;", "-", "&" + "a" * 40 + ";"]),
+                     "é", " ", ";", ":", "&#", "&#x;", "&#999999999999;", "-", "&" + "a" * 40 + ";",
+                     "//", "%2e", "%2", "%", "%5F", "%zz",
+                     "http", "&colon;", "&sol;", "\t", "&#47;", "x.y", "&period;", "&Period;", "abcdefghijklmnopq"]),
     max_size=12,
 ).map("".join)  # fmt: skip
 
 
 @given(VALUES)
 def test_values_equal_reference(value: str) -> None:
-    wanted = bytes([reference_markup.VALUE]) + reference_markup.value_noise(value.encode())
-    assert wanted + bytes([reference_markup.QUOTE]) in streams(f'<a href="{value}">'.encode())[0]
+    path, quote = reference_markup.path_of(value.encode()), bytes([reference_markup.QUOTE])
+    for tag, kept in ((f'<a href="{value}">', path), (f'<input name="{value}">', value.encode())):
+        wanted = bytes([reference_markup.VALUE]) + reference_markup.value_noise(kept)
+        assert wanted + quote in streams(tag.encode())[0]
+
+
+_STYLES = (
+    "display visibility opacity font-size width max-height left margin-top text-indent clip transform none hidden"
+    " collapse 0 .0 0.0 00px 0.5 1px 1 -500px -499 -9999em rect(0 rect(0,0) scale(0) : : : ; ; ! &#58; &colon; Display"
+    " NONE color red &nbsp;"
+)
+STYLES = st.lists(st.sampled_from([*_STYLES.split(" "), " ", "\n"]), max_size=10).map("".join)
+
+
+@given(STYLES)
+@example("color:red; Display : none !important")
+@example("left:-500px")
+def test_styles_hide_as_the_reference_says(style: str) -> None:
+    page = f'<p style="{style}">x</p>'.encode()
+    assert streams(page) == reference_markup.streams(page)
+    assert bool(streams(page)[1]) != reference_markup.style_hides(style.encode())
 
 
 @given(st.lists(PAGES, max_size=4), st.sampled_from(["samehand", "another"]))
@@ -102,6 +130,21 @@ DISGUISES = {
     "second body": PAGE.replace(b"</ul>", b"</ul><body data-x='::'></body><html lang=';'>"),
     "drawings": PAGE.replace(b"</ul>", b"</ul><svg viewBox='0 0'><path d='M1,2;3'/></svg>"),
     "attributes that do nothing": PAGE.replace(b"<li>", b"<li data-x='::' onclick='a.b()' aria-label=';'>"),
+    "pictures": PAGE.replace(b"<h1>", b"<img src='/p:q.gif'><h1>"),
+    "tiny frames": PAGE.replace(b"<h1>", b"<iframe width=1 src='/p:q'></iframe><h1>"),
+    "text without ink": PAGE.replace(b"<h1>", b"<a href='/p:q'>&nbsp;&#8203;</a><p>\xe2\x80\x8b</p><h1>"),
+    "anchors": PAGE.replace(b"<h1>", b"<a name='x:y'><h1>"),
+    "parts of tables": PAGE.replace(b"<tr>", b"<colgroup><col></colgroup><tbody><tr>"),
+    "items outside lists": PAGE.replace(b"<h1>", b"<dt><option><legend><h1>"),
+    "off screen": PAGE.replace(b"<p>", b"<p style='position:absolute;left:-999px'>x</p><p>"),
+    "style by references": PAGE.replace(b"<p>", b"<p style='opacity&#58;0'>x</p><p>"),
+    "players": PAGE.replace(b"<h1>", b"<audio><a href='/p:q'>x</a></audio><h1>"),
+    "forms": PAGE.replace(b"<h1>", b"<form action='/p:q'></form><h1>"),
+    "absolute addresses": PAGE.replace(b"'/a/b-c.html'", b"'https://www.x-y.example/a/b-c.html'"),
+    "relative addresses": PAGE.replace(b"'/a/b-c.html'", b"'../a//b-c.html'"),
+    "encoded addresses": PAGE.replace(b"/a/b-c.html", b"&sol;a/%62%2dc%2Ehtml"),
+    "metas": PAGE.replace(b"</head>", b"<meta name='x:y' content='{};'></head>"),
+    "attributes of others": PAGE.replace(b"<li>", b"<li rel='x:y' type=';' target='.'>"),
     "unknown elements": PAGE.replace(b"</ul>", b"</ul><x-y a='::'></x-y>"),
 }
 
@@ -109,7 +152,6 @@ DISGUISES = {
 IN_VALUES = {
     "classes": PAGE.replace(b"<li>", b"<li class='q:r'>").replace(b" id=top", b""),
     "text in boxes": PAGE.replace(b"<p>", b"<span class=hide>words</span><p>"),
-    "metas": PAGE.replace(b"</head>", b"<meta name='x:y' content='{};'></head>"),
 }
 """Disguises that only the skeleton withstands."""
 
@@ -127,7 +169,7 @@ def test_a_disguise_leaves_no_trace(disguised: bytes) -> None:
 
 
 def test_what_is_shown_leaves_a_trace() -> None:
-    for old, new in ((b"<h1>", b"<h2>"), (b"/a/b-c.html", b"/a-b-c.html"), (b"<img ", b"<img src=q><img ")):
+    for old, new in ((b"<h1>", b"<h2>"), (b"/a/b-c.html", b"/a-b-c.html"), (b"<li>", b"<li><li>x")):
         assert streams(PAGE.replace(old, new))[1] != streams(PAGE)[1]
 
 

@@ -17,14 +17,14 @@ DIMENSIONS, MARKUP, POOR = 16, 32, 6
 
 
 def combined(noise: float, markup: float, skeleton: float, poor_pages: int) -> float:
-    knots = [(0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.63, 0.60), (1.0, 1.0)]
+    knots = [(0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.58, 0.60), (1.0, 1.0)]
     if poor_pages == 2:
         return noise
-    trusted = noise if markup >= 0.15 else min(noise, 3 * markup)
+    trusted = noise if markup >= 0.15 else min(noise, 2.5 * markup)
     if poor_pages == 1:
         return trusted
     (x0, y0), (x1, y1) = next(pair for pair in itertools.pairwise(knots) if markup <= pair[1][0])
-    alone = 0.6 + (skeleton - 0.7) / 0.3 * 0.4 if skeleton >= np.float32(0.7) else 0.0
+    alone = 0.6 + (skeleton - 0.56) / 0.44 * 0.4 if skeleton >= np.float32(0.56) else 0.0
     return max(trusted, y0 + (markup - x0) / (x1 - x0) * (y1 - y0), alone)
 
 
@@ -39,7 +39,7 @@ def test_combined_equals_reference(noise: float, markup: float, skeleton: float,
 
 def test_markup_alone_is_worth_less_than_noise() -> None:
     assert channels.worth(np.float32(0.25)) == pytest.approx(0.14)
-    assert channels.worth(np.float32(0.63)) == pytest.approx(0.60)
+    assert channels.worth(np.float32(0.58)) == pytest.approx(0.60)
     assert channels.worth(np.float32(1.0)) == 1.0
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from samehand.base.buffers import end_to_end
 from samehand.html import link_hosts, parse_pages
 from samehand.kernels.html import site_links as link_columns
-from samehand.kernels.html.owner_ids import owner_ids
+from samehand.kernels.html.owner_ids import KIND_BITS, NUMBER_BITS, owner_ids
 from samehand.kernels.html.site_links import site_links
 from samehand.kernels.text import site_words as columns
 from samehand.kernels.text.site_words import NO_PAIR, PROSE_WORDS, SKETCH_SIZE, Names, site_words
@@ -152,18 +152,37 @@ def is_own(host: str) -> bool:
     return host == "own.test" or host.endswith(".own.test")
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            ["UA-12345-1", "ua-12345-2", "UA-00000", "aUA-99999", "pub-123456789012345", "GTM-AB12", "-", "x"]
-        )
-    )
-)
+_ID = re.compile(r"(?:(?<![a-z0-9])(ua)-(\d{5,})(?:-(\d+))?|(pub)-(\d{12,})|(gtm)-([A-Z0-9]{4,}))", re.IGNORECASE)
+_PARTS = [
+    "UA-12345-1",
+    "ua-12345-2",
+    "UA-12345",
+    "UA-54321-1",
+    "UA-00000",
+    "aUA-99999",
+    "pub-123456789012345",
+    "GTM-AB12",
+    "-",
+    "x",
+]
+
+
+@given(st.lists(st.sampled_from(_PARTS)))
 def test_account_ids(parts: list[str]) -> None:
-    page = " ".join(["", *parts, ""]).encode()
-    data, offsets = end_to_end([b"   ", page])
+    page = " ".join(["", *parts, ""])
+    data, offsets = end_to_end([b"   ", page.encode()])
     ids, starts = owner_ids(data, offsets, 1 << 20)
-    wanted = {part.upper()[:8] if part.upper().startswith("UA") else part for part in parts}
-    wanted -= {"UA-00000", "aUA-99999", "-", "x"}
+    found = [
+        (kind, account, max(1, int(number or 0)) if kind == 1 else 0)
+        for ua, account_a, number, pub, account_p, _, account_g in _ID.findall(page)
+        for kind, account in [(1, account_a) if ua else (2, account_p) if pub else (3, account_g)]
+        if account.strip("0")
+    ]
+    wanted = list(dict.fromkeys(found))
     assert starts.tolist() == [0, 0, len(wanted)]
-    assert len(set(ids.tolist())) == len(wanted)
+    low = [(int(one) & 3, int(one) >> KIND_BITS & (1 << NUMBER_BITS) - 1) for one in ids]
+    assert low == [(kind, number) for kind, _, number in wanted]
+    accounts = [int(one) >> KIND_BITS + NUMBER_BITS for one in ids]
+    assert [accounts.index(one) for one in accounts] == [
+        [account for _, account, _ in wanted].index(account) for _, account, _ in wanted
+    ]

@@ -66,6 +66,7 @@ STYLES = st.lists(
             ),
             *("position", "margin-top", "color", ":", ": ", ";", "; ", " ", "none", "Hidden", "0", "0px", "0.0", ".5"),
             *("absolute", "-9999px", "-499em", "-500%", "!important", "&#58;", "&#110;one", "inherit", "\n"),
+            *("clip", "rect(0,0)", "rect(1,0)", "transform", "scale(0)", "scale(1)", "1px", "1"),
         ]
     ),
     max_size=12,
@@ -93,10 +94,14 @@ def is_hiding(style: str) -> bool:
         zero, far = re.match(r"(?=\.*0)[0.]+(?![1-9])", value), re.match(r"-0*([5-9]\d{2}|[1-9]\d{3})", value)
         gone |= (name, value) in (("display", "none"), ("visibility", "hidden"), ("visibility", "collapse"))
         gone |= bool(name in ("opacity", "font-size") and zero) or bool(name == "text-indent" and far)
-        said["small"] = said.get("small") or (name in ("width", "height", "max-width", "max-height") and zero)
+        gone |= name == "transform" and value.startswith("scale(0)")
+        said["small"] = said.get("small") or (
+            name in ("width", "height", "max-width", "max-height") and (zero or value == "1px")
+        )
         said["cut"] = said.get("cut") or (name, value) == ("overflow", "hidden")
         said["out"] = said.get("out") or (name, value) in (("position", "absolute"), ("position", "fixed"))
         said["far"] = said.get("far") or (name in ("left", "top", "margin-left", "margin-top") and far)
+        said["far"] = said["far"] or (name == "clip" and value.startswith("rect(0"))
     return gone or bool(said["small"] and said["cut"]) or bool(said["out"] and said["far"])
 
 
@@ -258,6 +263,9 @@ def test_names_within_scripts(name: bytes, after: bytes) -> None:
 @example("height:0;overflow:hidden")
 @example("background:url(data:image/png;base64,x);text-indent:-500px")
 @example("opacity:0.5;font-size:00.0em")
+@example("position:absolute;clip:rect(0,0,0,0)")
+@example("width:1px;overflow:hidden")
+@example("transform:scale(0)")
 def test_styles_that_hide_equal_the_reference(style: str) -> None:
     check(f'a<b style="{style}">b c</b>d'.encode())
 

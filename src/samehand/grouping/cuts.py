@@ -14,6 +14,11 @@ from samehand.kernels import graph
 
 SUPPORT_SAMPLE = 8
 LINK_SHARE, BRIDGE_SHARE = np.float32(0.2), np.float32(0.1)
+LINK_PAIRS, BRIDGE_PAIRS = 0.5, 0.25
+"""The share of pairs between two groups that must reach the share of a link."""
+BRIDGE_SIZE = 4
+"""A group that has more than so many times the rows of a group that it links to is no bridge."""
+
 _BLOCK = 1 << 18
 
 
@@ -42,25 +47,41 @@ def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32]
     A page that holds two templates is similar to the pages of both, and would join two groups that have nothing in
     common. If such a page is in one of the groups, the link stands for nobody else: it is kept only if half of the
     pairs between samples of both groups reach LINK_SHARE of it. If it is in neither, its group links to both: of the
-    links of a group, one is cut unless half of the pairs between the group at its other end and the group that the best
-    link leads to reach BRIDGE_SHARE of it.
+    links of a group to groups of several rows, one is cut unless a quarter of the pairs between the group at its other
+    end and the group that the best of them leads to reach BRIDGE_SHARE of it. A group much larger than one of these two
+    is no bridge: it is what they are parts of.
     """
     between = np.flatnonzero(labels[forest.pairs[:, 0]] != labels[forest.pairs[:, 1]])
     samples = _Samples.of(things, labels, labels[forest.pairs[between]])
     kept = np.ones(len(forest), np.bool_)
-    kept[between] = samples.most_reach(things, labels[forest.pairs[between]], LINK_SHARE * forest.similarities[between])
+    kept[between] = samples.enough_reach(
+        things, labels[forest.pairs[between]], LINK_SHARE * forest.similarities[between], LINK_PAIRS
+    )
     between = between[kept[between]]
     ends = labels[forest.pairs[between]]
-    best = np.zeros(labels.size, np.int64)
-    order = np.arange(between.size)[::-1]  # links stand best first, so the last one written is the best
-    best[ends[order].ravel()] = np.repeat(order, 2)
+    counts = np.bincount(labels, minlength=labels.size)
+    best, goal = _best_links(ends, counts)
     for near, far in ((0, 1), (1, 0)):
-        leads_to = ends[best[ends[:, near]]]
-        goal = np.where(leads_to[:, 0] == ends[:, near], leads_to[:, 1], leads_to[:, 0])
-        other = np.flatnonzero((best[ends[:, near]] != np.arange(between.size)) & (samples.sizes(ends[:, far]) > 1))
-        asked, least = np.stack([ends[other, far], goal[other]], axis=1), forest.similarities[between[other]]
-        kept[between[other]] &= samples.most_reach(things, asked, BRIDGE_SHARE * least)
+        several = np.flatnonzero(counts[ends[:, far]] > 1)
+        other = several[best[ends[several, near]] != several]
+        asked = np.stack([ends[other, far], goal[ends[other, near]]], axis=1)
+        is_small = counts[ends[other, near]] <= BRIDGE_SIZE * counts[asked].min(axis=1)
+        other, asked = other[is_small], asked[is_small]
+        least = BRIDGE_SHARE * forest.similarities[between[other]]
+        kept[between[other]] &= samples.enough_reach(things, asked, least, BRIDGE_PAIRS)
     return forest[kept]
+
+
+def _best_links(ends: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The best link of each group to a group of several rows, and where it leads. Links stand best first."""
+    best, goal = np.full(counts.size, len(ends), np.int64), np.full(counts.size, -1, np.int32)
+    for near, far in ((0, 1), (1, 0)):
+        several = np.flatnonzero(counts[ends[:, far]] > 1)
+        nears, first = np.unique(ends[several, near], return_index=True)
+        is_better = several[first] < best[nears]
+        best[nears[is_better]] = several[first[is_better]]
+        goal[nears[is_better]] = ends[several[first[is_better]], far]
+    return best, goal
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,8 +114,10 @@ class _Samples:
             counts[there[other]] += 1
         return np.asarray(sums / np.maximum(counts, 1))
 
-    def most_reach(self, things: Comparable, ends: NDArray[np.int32], least: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Whether at least half of the pairs between samples of two groups each reach a similarity."""
+    def enough_reach(
+        self, things: Comparable, ends: NDArray[np.int32], least: NDArray[np.float32], share: float
+    ) -> NDArray[np.bool_]:
+        """Whether at least a share of the pairs between samples of two groups each reach a similarity."""
         found = np.empty(len(ends), np.bool_)
         for start in range(0, len(ends), _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -103,7 +126,7 @@ class _Samples:
                 similarities = things.similarities(pairs[:, 0].copy(), pairs[:, 1].copy())
                 reach[there] += similarities >= least[block][there]
                 counts[there] += 1
-            found[block] = 2 * reach >= counts
+            found[block] = reach >= share * counts
         return found
 
     def _pairs(self, ends: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:

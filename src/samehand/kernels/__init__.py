@@ -2,8 +2,9 @@
 
 Numba keeps the code of a function until the function's own file changes. But the code also contains what the function
 calls in other files, so an upgrade of one file would leave wrong code behind in others. Here the code of a kernel is
-valid for the digest of its file and of all files of samehand that this one imports, directly or not. Other files and
-the times of files do not matter.
+valid for the digest of its file and of all files of samehand that this one imports, directly or not. The kernels of
+buckets.py also contain the similarities that other files register there. Other files and the times of files do not
+matter.
 
 Numba asks a list of locators where the code of a function is kept; one that is not for a function says None. Those of
 this module answer for kernels alone, and choose the same folders as numba: NUMBA_CACHE_DIR, beside the source, or the
@@ -26,6 +27,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FOLDER = Path(__file__).parent
 _IMPORTED = re.compile(r"^from samehand([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _NAME = re.compile(r"\w+")
+_GENERIC, _REGISTERS = _FOLDER / "buckets.py", b"\n@similarity_of("
 
 
 def helper(function: _Function) -> _Function:
@@ -51,11 +53,18 @@ def _read(path: Path) -> tuple[bytes, tuple[Path, ...]]:
     return source, tuple(sorted(imported))
 
 
+@functools.cache
+def _registering() -> tuple[Path, ...]:
+    """The files that register a similarity."""
+    return tuple(path for path in _FOLDER.rglob("*.py") if _REGISTERS in _read(path)[0])
+
+
 def sources_of(path: Path) -> list[Path]:
     """A kernel file and all files of samehand that it needs, sorted."""
     found, waiting = {path}, [path]
     while waiting:
-        fresh = set(_read(waiting.pop())[1]) - found
+        file = waiting.pop()
+        fresh = {*_read(file)[1], *(_registering() if file == _GENERIC else ())} - found
         found |= fresh
         waiting += fresh
     return sorted(found)

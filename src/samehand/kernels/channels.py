@@ -17,11 +17,11 @@ from samehand.kernels.buckets import similarity_of
 from samehand.kernels.pointers import lend
 from samehand.kernels.sketches import Lanes, SketchRows, matches_between, similarity_between
 
-KNOTS = ((0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.63, 0.60), (1.0, 1.0))
+KNOTS = ((0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.58, 0.60), (1.0, 1.0))
 """What a similarity of markup is worth alone, linear in between: lists of links have 0.25 in common by nature."""
-AGREES, FACTOR = 0.15, 3.0
+AGREES, FACTOR = 0.15, 2.5
 """Noise counts fully where markup reaches the first; elsewhere at most as much as markup times the second."""
-SAME_SKELETON, SAME_WORTH = 0.70, 0.60
+SAME_SKELETON, SAME_WORTH = 0.56, 0.60
 """A skeleton of this similarity is worth that much alone, linear from there to 1."""
 
 _MARKUP = np.array([knot[0] for knot in KNOTS])

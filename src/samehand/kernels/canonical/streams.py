@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from samehand.kernels.bits import first_bit
 from samehand.kernels.canonical import names as canon
 from samehand.kernels.canonical.names import Canon, Tables, attribute_slot
-from samehand.kernels.canonical.values import hides, is_hidden_type, put_value, value_span
+from samehand.kernels.canonical.references import has_no_ink
+from samehand.kernels.canonical.values import (
+    is_hidden_type,
+    is_tiny,
+    path_start,
+    put_value,
+    style_hides,
+    value_span,
+)
 from samehand.kernels.compaction import BLOCK, byte_bits, space_bits
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html import attributes
@@ -33,17 +41,17 @@ MOST_EMPTY = 16
 HIDDEN_BYTES = 256
 
 # Places in `state`: lengths of both streams, elements that are empty so far, whether <body> was seen; what is known of
-# the current tag: its attributes, whether it is hidden, an input of type hidden, has a src.
-VALUES, SKELETON, _EMPTY, _IN_BODY, _COUNT, _IS_HIDDEN, _HIDDEN_INPUT, _HAS_SOURCE, _STATES = range(9)
+# the current tag: its attributes, whether it is hidden, an input of type hidden, has an address, is tiny.
+VALUES, SKELETON, _EMPTY, _IN_BODY, _COUNT, _IS_HIDDEN, _HIDDEN_INPUT, _HAS_ADDRESS, _IS_TINY, _STATES = range(10)
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(number) for number in range(5))
 _BLOCK = np.uint64(BLOCK)
-_BANG, _DASH, _SLASH, _LESS, _GREATER, _QUERY = (np.uint8(byte) for byte in b"!-/<>?")
+_BANG, _DASH, _SLASH, _LESS, _GREATER, _QUERY, _AMPERSAND = (np.uint8(byte) for byte in b"!-/<>?&")
+_HIGH = np.uint8(0xC2)
 _START, _CLOSE, _END, _VALUE, _VALUE_END = (
     np.uint8(byte) for byte in (canon.START, canon.CLOSE, canon.END, canon.VALUE, canon.QUOTE)
 )
-_TABLE, _BODY, _INPUT = (np.uint64(NAMES.index(name)) for name in ("table", "body", "input"))
-_SRC = np.uint8(canon.SYMBOL_OF["src"])
+_BODY, _INPUT = (np.uint64(NAMES.index(name)) for name in ("body", "input"))
 _NAMES_SIZE = len(NAMES)
 
 
@@ -120,20 +128,31 @@ def _read_page(page: _Page) -> None:
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _skip_text(page: _Page, position: np.uint64) -> np.uint64:
-    """The next `<`, or a position behind the page. Text other than blanks fills the elements that are open."""
+    """The next `<`, or a position behind the page. Text that somebody sees fills the elements that are open."""
     source, stop, state = page.source, page.stop, page.state
     while position < stop:
         bits = byte_bits(source, position, _LESS)
         text = ~(bits | space_bits(source, position))
         if bits:
-            # No branch: whether there is text before a tag is as good as random.
-            state[_EMPTY] = _ZERO if text & (bits ^ (bits - _ONE)) else state[_EMPTY]
-            position += first_bit(bits)
+            text &= bits ^ (bits - _ONE)
+            end = position + first_bit(bits)
+            if text and state[_EMPTY]:
+                _fill(page, position + first_bit(text), end)
+            position = end
             break
         if text:
             state[_EMPTY] = _ZERO
         position += _BLOCK
     return position
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _fill(page: _Page, start: np.uint64, end: np.uint64) -> None:
+    """Text of a few bytes: it may be blanks in another spelling."""
+    first = page.source[start]
+    is_plain = first != _AMPERSAND and first < _HIGH
+    if is_plain or not has_no_ink(page.source, start, min(end, page.stop)):
+        page.state[_EMPTY] = _ZERO
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
@@ -166,7 +185,7 @@ def _read_end(page: _Page, start: np.uint64) -> np.uint64:
     number = tag_number(packed, source, start, name_stop - start, page.names)
     position = name_stop
     if position < stop and source[position] != _GREATER:
-        position = _read_attributes(page, position) - _ONE
+        position = _read_attributes(page, position, _ZERO) - _ONE
     trait = page.canon.traits[number]
     if trait & canon.KEPT and not trait & canon.VOID:
         _close(page, number, trait)
@@ -178,22 +197,33 @@ def _close(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     if page.opened[number] == 0 or trait & canon.ONCE:
         return
     page.opened[number] -= np.uint32(1)
-    state = page.state
-    if state[_EMPTY]:
-        place = _THREE * (state[_EMPTY] - _ONE)
-        if page.empty[place] == number:  # nothing was in it: it is taken back
-            state[_EMPTY] -= _ONE
-            state[VALUES], state[SKELETON] = page.empty[place + _ONE], page.empty[place + _TWO]
-            return
-        state[_EMPTY] = _ZERO
+    if _take_back(page, number):
+        return
     if trait & (canon.BOX | canon.OPTIONAL_END):
         return
+    state = page.state
+    state[_EMPTY] = _ZERO
     length = state[VALUES]
     page.values[length], page.values[length + _ONE], page.values[length + _TWO] = _START, _END, _CLOSE
     state[VALUES] = length + _THREE
     length = state[SKELETON]
     page.skeleton[length], page.skeleton[length + _ONE] = _END, page.canon.symbols[number]
     state[SKELETON] = length + _TWO
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _take_back(page: _Page, number: np.uint64) -> bool:
+    """Takes an element back, with what is in it, if that is nothing that shows."""
+    state = page.state
+    open_now = state[_EMPTY]
+    while open_now:
+        open_now -= _ONE
+        place = _THREE * open_now
+        if page.empty[place] == number:
+            state[_EMPTY] = open_now
+            state[VALUES], state[SKELETON] = page.empty[place + _ONE], page.empty[place + _TWO]
+            return True
+    return False
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
@@ -204,10 +234,10 @@ def _read_start(page: _Page, start: np.uint64) -> np.uint64:
     packed = packed_source(source, start, name_stop - start)
     number = tag_number(packed, source, start, name_stop - start, page.names)
     trait = page.canon.traits[number]
-    state[_COUNT] = state[_IS_HIDDEN] = state[_HIDDEN_INPUT] = state[_HAS_SOURCE] = _ZERO
+    state[_COUNT] = state[_IS_HIDDEN] = state[_HIDDEN_INPUT] = state[_HAS_ADDRESS] = state[_IS_TINY] = _ZERO
     position = name_stop + _ONE
     if name_stop < stop and source[name_stop] != _GREATER:
-        position = _read_attributes(page, name_stop)
+        position = _read_attributes(page, name_stop, page.canon.owned[number])
     if position > stop:
         return stop
     if trait & canon.RAW:
@@ -216,27 +246,33 @@ def _read_start(page: _Page, start: np.uint64) -> np.uint64:
         if trait & canon.SCRIPT:
             return script_end(source, position, stop, page.canon.classes)
         return raw_end(source, position, stop, packed, name_stop - start, page.canon.classes)
-    if state[_IS_HIDDEN]:
-        return _hidden_end(page, position, packed, name_stop - start)
-    if trait & canon.KEPT and _counts(page, number, trait):
-        _open(page, number, trait)
-    return position
+    after = position
+    if (state[_IS_HIDDEN] or trait & canon.UNSEEN) and not trait & canon.VOID:
+        after = _hidden_end(page, position, packed, name_stop - start)
+    if after == position and trait & (canon.KEPT | canon.PICTURE) and _counts(page, number, trait):
+        if trait & canon.PICTURE:
+            state[_EMPTY] = _ZERO
+        else:
+            _open(page, number, trait)
+    return after
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _counts(page: _Page, number: np.uint64, trait: np.uint16) -> bool:
-    """Whether a browser makes an element of a start tag where it stands."""
+    """Whether a browser makes an element of a start tag where it stands, and shows it."""
     state = page.state
     if state[_IS_HIDDEN]:
         return False
     if trait & canon.HEAD_ONLY:
         return bool(state[_IN_BODY] == 0)
-    if trait & (canon.ONCE | canon.ALONE):
+    if trait & canon.ONCE:
         return bool(page.opened[number] == 0)
-    if trait & canon.IN_TABLE:
-        return bool(page.opened[_TABLE] > 0)
-    if trait & canon.SCRIPT:
-        return bool(state[_HAS_SOURCE] > 0)
+    if trait & canon.SIZED and state[_IS_TINY]:
+        return False
+    if trait & canon.ADDRESSED:
+        return bool(state[_HAS_ADDRESS])
+    if page.canon.inside[number]:
+        return bool(page.opened[page.canon.inside[number]] > 0)
     return bool(number != _INPUT or state[_HIDDEN_INPUT] == 0)
 
 
@@ -250,17 +286,17 @@ def _open(page: _Page, number: np.uint64, trait: np.uint16) -> None:
     before, shaped = state[VALUES], state[SKELETON]
     is_box = (trait & canon.BOX) != 0
     if state[_COUNT] or not is_box:
-        _write(page, page.canon.symbols[number], is_box, (trait & canon.FUNCTIONAL) != 0)
+        _write(page, page.canon.symbols[number], is_box)
     if trait & (canon.VOID | canon.STANDS) or state[_EMPTY] == np.uint64(MOST_EMPTY):
         state[_EMPTY] = _ZERO
-    else:
+    elif state[_COUNT] or not is_box:
         place = _THREE * state[_EMPTY]
         page.empty[place], page.empty[place + _ONE], page.empty[place + _TWO] = number, before, shaped
         state[_EMPTY] += _ONE
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> None:
+def _write(page: _Page, symbol: np.uint8, is_box: bool) -> None:
     values, skeleton, found = page.values, page.skeleton, page.found
     length, shaped = page.state[VALUES], page.state[SKELETON]
     values[length] = _START
@@ -273,9 +309,12 @@ def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> 
         values[length] = _VALUE
         length += _ONE
         noise = length
-        if not page.canon.attribute_traits[slot] & canon.EMPTIED:
-            length = put_value(page.source, found[place + _ONE], found[place + _TWO], values, length)
-        if is_functional and page.canon.attribute_symbols[slot]:
+        trait = page.canon.attribute_traits[slot]
+        if not trait & canon.EMPTIED:
+            start, end = found[place + _ONE], found[place + _TWO]
+            if trait & canon.ADDRESS:
+                start = path_start(page.source, start, end)
+            length = put_value(page.source, start, end, values, length)
             skeleton[shaped] = page.canon.attribute_symbols[slot]
             shaped += _ONE
             copy_block(values, noise, skeleton, shaped)
@@ -290,10 +329,11 @@ def _write(page: _Page, symbol: np.uint8, is_box: bool, is_functional: bool) -> 
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
+def _read_attributes(page: _Page, position: np.uint64, owned: np.uint64) -> np.uint64:
     """Reads attributes up to a tag's `>`, sorted by the hashes of their names; returns the position behind it.
 
-    Of attributes of one name the first counts. A tag without end gives a position beyond the page.
+    Kept are those of `owned`, and classes and ids. Of attributes of one name the first counts. A tag without end gives
+    a position beyond the page.
     """
     source, stop, classes = page.source, page.stop, page.canon.classes
     while position < stop:
@@ -308,29 +348,22 @@ def _read_attributes(page: _Page, position: np.uint64) -> np.uint64:
         length = position - start
         key = (packed_source(source, start, length) ^ length) * GOLDEN
         position, value_start, value_end = value_span(source, position, stop, classes)
-        _enter(page, key, value_start, value_end)
+        _enter(page, key, value_start, value_end, owned)
     return stop + _ONE
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> None:
+def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64, owned: np.uint64) -> None:
     """Notes an attribute of the current tag in its place."""
     state, found = page.state, page.found
     slot = attribute_slot(key, page.canon.attribute_keys)
     if page.canon.attribute_keys[slot] != key:
         return  # anybody can add attributes that do nothing
     trait = page.canon.attribute_traits[slot]
-    if trait & canon.STYLE:
-        if hides(page.source, start, end):
-            state[_IS_HIDDEN] = _ONE
+    if trait:
+        _note(page, trait, start, end)
+    if not page.canon.attribute_bits[slot] & owned and not trait & canon.EMPTIED:
         return
-    if trait & canon.HIDDEN:
-        state[_IS_HIDDEN] = _ONE
-        return
-    if trait & canon.TYPE and is_hidden_type(page.source, start, end):
-        state[_HIDDEN_INPUT] = _ONE
-    if page.canon.attribute_symbols[slot] == _SRC:
-        state[_HAS_SOURCE] = _ONE
     count = state[_COUNT]
     if count == np.uint64(MOST_ATTRIBUTES):
         return
@@ -344,6 +377,24 @@ def _enter(page: _Page, key: np.uint64, start: np.uint64, end: np.uint64) -> Non
         place -= _FOUR
     found[place], found[place + _ONE], found[place + _TWO], found[place + _THREE] = key, start, end, slot
     state[_COUNT] = count + _ONE
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _note(page: _Page, trait: np.uint8, start: np.uint64, end: np.uint64) -> None:
+    """Notes what an attribute says of its element: that it is hidden, tiny, or leads somewhere."""
+    state = page.state
+    if trait & canon.HIDDEN:
+        state[_IS_HIDDEN] = _ONE
+    elif trait & canon.STYLE:
+        if style_hides(page.source, start, end, page.values, state[VALUES]):
+            state[_IS_HIDDEN] = _ONE
+    elif trait & canon.TYPE:
+        if is_hidden_type(page.source, start, end):
+            state[_HIDDEN_INPUT] = _ONE
+    elif trait & canon.ADDRESS:
+        state[_HAS_ADDRESS] = _ONE
+    elif trait & canon.SIZE and is_tiny(page.source, start, end):
+        state[_IS_TINY] = _ONE
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,8 +1,9 @@
 """The value of an attribute: where it is, whether it hides an element, and what is kept of it.
 
-Kept are the first few bytes of its punctuation. References are decoded, because `&#46;` is a dot. A "./" that changes
-nothing is dropped, and a `%` that spells a letter of an address. What follows a `?` or `#` is content: everybody can
-add a query or a fragment of their own to every address.
+Kept are the first few bytes of its punctuation. References are decoded, because `&#46;` is a dot. A "./" or a second
+slash that changes nothing is dropped, and a `%` that spells a letter. Of an address the path alone counts, because it
+can be written with or without the host. What follows a `?` or `#` is content: everybody can add a query or a fragment
+of their own to every address.
 """
 
 import numba as nb
@@ -10,26 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.bits import first_bit, ones
+from samehand.kernels.canonical.references import OTHER, is_letter, peek, read_reference
 from samehand.kernels.compaction import BLOCK, blank_bits, byte_bits, compact_block, noise_bits
 from samehand.kernels.html.attributes import SPACE
 from samehand.kernels.html.blocks import find_byte, first_word
+from samehand.kernels.html.hiding import may_hide
 
 MOST_BYTES = 8
+TINY = np.uint64(3)
+"""A width or height of so many pixels is hardly seen."""
+
 _MOST = np.uint64(MOST_BYTES)
-_LONGEST_NAME = np.uint64(31)
-_ZERO, _ONE, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(BLOCK)
-_HASH_SIGN, _AMPERSAND, _DOT, _SLASH, _SEMICOLON, _QUERY, _PERCENT = (np.uint8(byte) for byte in b"#&./;?%")
+_LONGEST_SCHEME = np.uint64(16)
+_ZERO, _ONE, _TWO, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(BLOCK)
+_HASH_SIGN, _AMPERSAND, _DOT, _SLASH, _QUERY, _PERCENT, _COLON = (np.uint8(byte) for byte in b"#&./?%:")
 _QUOTE, _APOSTROPHE, _EQUALS, _GREATER = (np.uint8(byte) for byte in b"\"'=>")
-_HIDES = np.frombuffer(b"display:none", np.uint8)
+_UNRESERVED = tuple(np.uint64(byte) for byte in b"-._~")
 _HIDDEN_TYPE = np.uint64(int.from_bytes(b"hidden", "little"))
-_LETTER_X = np.uint8(ord("x"))
-_NAMED = np.array(
-    [
-        [int.from_bytes(name, "little"), ord(value)]
-        for name, value in ((b"amp", "&"), (b"lt", "<"), (b"gt", ">"), (b"quot", '"'), (b"apos", "'"))
-    ],
-    np.uint64,
-)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
@@ -81,10 +79,10 @@ def put_value(
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _odd_bits(source: NDArray[np.uint8], position: np.uint64) -> np.uint64:
-    """Bytes of a block that need a look: where a value may stop, a reference, a "./" or a "%61" begins."""
+    """Bytes of a block that need a look: where a value may stop, a reference, a "./", "//" or "%61" begins."""
     slashes = byte_bits(source, position, _SLASH)
     followed = (slashes >> _ONE) | (_ONE << np.uint64(63))  # what follows the block is not known
-    odd: np.uint64 = byte_bits(source, position, _DOT) & followed
+    odd: np.uint64 = (byte_bits(source, position, _DOT) | slashes) & followed
     for byte in (_QUERY, _HASH_SIGN, _AMPERSAND, _PERCENT):
         odd |= byte_bits(source, position, byte)
     return odd
@@ -101,102 +99,118 @@ def _put_odd(
 ) -> tuple[np.uint64, np.uint64]:
     """Writes what is kept of a byte that needs a look; returns the position behind it and the new length."""
     byte = source[position]
-    after = position + _ONE
+    code, after = np.uint64(byte), position + _ONE
+    is_followed = after < end and source[after] == _SLASH
     if byte == _DOT:
-        is_start = position == start or source[position - _ONE] == _SLASH
-        if is_start and after < end and source[after] == _SLASH:
+        if is_followed and (position == start or source[position - _ONE] == _SLASH):
             return after + _ONE, length
-    elif byte == _AMPERSAND:
-        after, byte = read_reference(source, after, end)
-        if byte in (_QUERY, _HASH_SIGN):
-            return end, length
-        if not _is_kept(byte):
+    elif byte == _SLASH:
+        if is_followed:
             return after, length
     elif byte == _PERCENT:
-        if after < end and _is_letter(source[after]):
-            return after, length
+        after, code = _read_percent(source, after, end)
+    elif byte == _AMPERSAND:
+        after, code = read_reference(source, after, end)
+        if code in (np.uint64(_QUERY), np.uint64(_HASH_SIGN)):
+            return end, length
     else:
         after = end
         if byte == _QUERY or position > start:
             return end, length
-    out[length] = byte
+    if not _is_kept(code):
+        return after, length
+    out[length] = np.uint8(code)
     return after, length + _ONE
 
 
 @nb.njit(cache=True, nogil=True)
-def read_reference(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
-    """The position after the reference whose `&` is before `position`, and its byte; 0 for any but ASCII characters.
+def _is_kept(code: np.uint64) -> bool:
+    is_space = code == np.uint64(32) or np.uint64(9) <= code <= np.uint64(13)
+    return bool(code < np.uint64(128) and not is_space and not is_letter(np.uint8(code)))
 
-    An `&` that begins no reference stands for itself.
+
+@nb.njit(cache=True, nogil=True)
+def _read_percent(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The position behind the percent-encoded byte whose `%` is before `position`, and that byte.
+
+    A byte that no address needs to encode is itself; any other one counts as a letter.
     """
-    if position < end and source[position] == _HASH_SIGN:
-        return _read_number(source, position, end)
-    packed, size = np.uint64(0), _ZERO
-    while position + size < end and size < _LONGEST_NAME and _is_letter(source[position + size]):
-        if size < np.uint64(8):
-            packed |= np.uint64(source[position + size]) << (size * np.uint64(8))
-        size += _ONE
-    after = position + size
-    if size == _ZERO or after >= end or source[after] != _SEMICOLON:
-        return position, _AMPERSAND
-    for row in range(_NAMED.shape[0]):
-        if _NAMED[row, 0] == packed:
-            return after + _ONE, np.uint8(_NAMED[row, 1])
-    return after + _ONE, np.uint8(0xFF)
+    if position + _ONE >= end or not is_letter(source[position]):
+        return position, np.uint64(_PERCENT)
+    high, low = _hex_digit(source[position]), _hex_digit(source[position + _ONE])
+    byte = high * np.uint64(16) + low
+    is_plain = high < np.uint64(16) and low < np.uint64(16) and byte in _UNRESERVED
+    return position + (_TWO if is_plain else _ZERO), byte if is_plain else OTHER
 
 
 @nb.njit(cache=True, nogil=True)
-def _is_kept(byte: np.uint8) -> bool:
-    is_space = byte == np.uint8(32) or np.uint8(9) <= byte <= np.uint8(13)
-    return bool(byte < np.uint8(128) and not is_space and not _is_letter(byte))
+def _hex_digit(byte: np.uint8) -> np.uint64:
+    digit, lower = np.uint64(byte) - np.uint64(48), np.uint64(byte | np.uint8(32)) - np.uint64(97)
+    if digit < np.uint64(10):
+        return digit
+    return lower + np.uint64(10) if lower < np.uint64(6) else np.uint64(16)
 
 
 @nb.njit(cache=True, nogil=True)
-def _is_letter(byte: np.uint8) -> bool:
-    lower = byte | np.uint8(32)
-    return bool(np.uint8(97) <= lower <= np.uint8(122)) or bool(np.uint8(48) <= byte <= np.uint8(57))
+def path_start(source: NDArray[np.uint8], start: np.uint64, end: np.uint64) -> np.uint64:
+    """Where the path of an address begins: behind its scheme and host, and behind leading dots and slashes."""
+    while start < end and source[start] <= np.uint8(32):
+        start += _ONE
+    after, code = peek(source, start, end)
+    left = _LONGEST_SCHEME
+    while left and code < np.uint64(128) and is_letter(np.uint8(code)):
+        after, code = peek(source, after, end)
+        left -= _ONE
+    if code == np.uint64(_COLON):
+        after, code = peek(source, after, end)
+    elif left < _LONGEST_SCHEME:
+        return start
+    following, second = peek(source, after, end)
+    if code == np.uint64(_SLASH) and second == np.uint64(_SLASH):
+        start = _host_end(source, following, end)
+    elif left < _LONGEST_SCHEME:
+        return start
+    after, code = peek(source, start, end)
+    while code in (np.uint64(_DOT), np.uint64(_SLASH)):
+        start = after
+        after, code = peek(source, start, end)
+    return start
 
 
 @nb.njit(cache=True, nogil=True)
-def _read_number(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint8]:
-    """The same for a reference by number, whose `#` is at `position`."""
-    after = position + _ONE
-    is_hex = after < end and (source[after] | np.uint8(32)) == _LETTER_X
-    first = after + _ONE if is_hex else after
-    value = _ZERO
-    after = first
-    while after < end:
-        byte = source[after]
-        digit = np.uint64(byte) - np.uint64(48)
-        lower = np.uint64(byte | np.uint8(32)) - np.uint64(97)
-        if digit < np.uint64(10):
-            value = value * (np.uint64(16) if is_hex else np.uint64(10)) + digit
-        elif is_hex and lower < np.uint64(6):
-            value = value * np.uint64(16) + lower + np.uint64(10)
-        else:
-            break
-        value = min(value, np.uint64(0xFF))
-        after += _ONE
-    if after == first:
-        return position, _AMPERSAND
-    if after < end and source[after] == _SEMICOLON:
-        after += _ONE
-    return after, np.uint8(value)
+def _host_end(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> np.uint64:
+    after, code = peek(source, position, end)
+    while position < end and code not in (np.uint64(_SLASH), np.uint64(_QUERY), np.uint64(_HASH_SIGN)):
+        position = after
+        after, code = peek(source, position, end)
+    return position
 
 
 @nb.njit(cache=True, nogil=True)
-def hides(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> bool:
-    """Whether a style attribute says display:none, blanks aside."""
-    matched = 0
-    while position < end:
-        byte = source[position]
-        if byte > np.uint8(32):
-            lower = byte | np.uint8(32)
-            matched = matched + 1 if lower == _HIDES[matched] else int(lower == _HIDES[0])
-            if matched == _HIDES.size:
-                return True
-        position += _ONE
-    return False
+def is_tiny(source: NDArray[np.uint8], position: np.uint64, end: np.uint64) -> bool:
+    """Whether a width or height is a few pixels, which nobody sees."""
+    after, code = peek(source, position, end)
+    digits, value = 0, _ZERO
+    while np.uint64(48) <= code < np.uint64(58) and digits < 4:
+        value = value * np.uint64(10) + code - np.uint64(48)
+        digits += 1
+        after, code = peek(source, after, end)
+    return bool(digits and value <= TINY and code != np.uint64(_PERCENT))
+
+
+@nb.njit(cache=True, nogil=True)
+def style_hides(
+    source: NDArray[np.uint8], start: np.uint64, end: np.uint64, out: NDArray[np.uint8], length: np.uint64
+) -> bool:
+    """Whether a style attribute hides its element. References are decoded to out[length:], which has the room."""
+    if find_byte(source, start, end, _AMPERSAND) == end:
+        return may_hide(source, start, end)
+    stop = length
+    while start < end:
+        start, code = peek(source, start, end)
+        out[stop] = np.uint8(min(code, np.uint64(0xFF)))
+        stop += _ONE
+    return may_hide(out, length, stop)
 
 
 @nb.njit(cache=True, nogil=True)

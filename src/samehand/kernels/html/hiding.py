@@ -1,8 +1,9 @@
 """Text that a page holds and does not show: by a hidden attribute, or by a style attribute.
 
 A style attribute hides text if it says `display: none`, `visibility: hidden`, or that text is fully transparent, has no
-size, or stands far outside of the window. Style sheets are not read. Without a tree, a hidden element ends at its end
-tag, at the end tag of an element around it, or, if its end tag may be left out, where its next sibling begins.
+size, is scaled or clipped to nothing, or stands far outside of the window. Style sheets are not read. Without a tree, a
+hidden element ends at its end tag, at the end tag of an element around it, or, if its end tag may be left out, where
+its next sibling begins.
 """
 
 import numpy as np
@@ -20,7 +21,8 @@ _PARAGRAPH = np.uint64(tagnames.NAMES.index("p"))
 _ZERO, _ONE, _EIGHT = np.uint64(0), np.uint64(1), np.uint64(8)
 _COLON, _SEMICOLON, _BLANK, _DOT, _MINUS = (np.uint8(byte) for byte in b":; .-")
 _SHRUNK, _CLIPPED, _TAKEN_OUT, _AWAY, _GONE = 1, 2, 4, 8, 16
-"""What declarations say: no width or height, overflow hidden, position absolute, far off screen, not shown at all."""
+"""What declarations say: no width or height to speak of, overflow hidden, position absolute, far off screen or clipped
+to nothing, not shown at all."""
 
 
 def _name(spelling: bytes) -> tuple[np.uint64, np.uint64]:
@@ -32,16 +34,35 @@ _DISPLAY, _VISIBILITY, _OPACITY, _FONT_SIZE = (
     _name(name) for name in (b"display", b"visibility", b"opacity", b"font-size")
 )
 _WIDTH, _HEIGHT, _MAX_WIDTH, _MAX_HEIGHT = (_name(name) for name in (b"width", b"height", b"max-width", b"max-height"))
-_OVERFLOW, _POSITION, _TEXT_INDENT = (_name(name) for name in (b"overflow", b"position", b"text-indent"))
-_LEFT, _TOP, _MARGIN_LEFT, _MARGIN_TOP = (_name(name) for name in (b"left", b"top", b"margin-left", b"margin-top"))
-_NONE, _HIDDEN, _COLLAPSE, _ABSOLUTE, _FIXED = (
-    _name(value)[0] for value in (b"none", b"hidden", b"collapse", b"absolute", b"fixed")
+_OVERFLOW, _POSITION, _TEXT_INDENT, _CLIP, _TRANSFORM = (
+    _name(name) for name in (b"overflow", b"position", b"text-indent", b"clip", b"transform")
 )
+_LEFT, _TOP, _MARGIN_LEFT, _MARGIN_TOP = (_name(name) for name in (b"left", b"top", b"margin-left", b"margin-top"))
+_NONE, _HIDDEN, _COLLAPSE, _ABSOLUTE, _FIXED, _SCALED_AWAY, _RECTANGLE = (
+    _name(value)[0] for value in (b"none", b"hidden", b"collapse", b"absolute", b"fixed", b"scale(0)", b"rect(0")
+)
+_ONE_PIXEL = _name(b"1px")[0]
+_SIX_BYTES = np.uint64(0xFFFFFFFFFFFF)
 
 
 @helper
 def hides_text(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -> bool:
     """Whether the decoded value of a style attribute, style[position:stop], hides the text of its element."""
+    said = _said(style, position, stop)
+    is_shrunk = said & _SHRUNK and said & _CLIPPED
+    is_away = said & _TAKEN_OUT and said & _AWAY
+    return bool(said & _GONE or is_shrunk or is_away)
+
+
+@helper
+def may_hide(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -> bool:
+    """Whether a style attribute hides its element, or would together with a style sheet."""
+    return bool(_said(style, position, stop) & (_GONE | _SHRUNK | _AWAY))
+
+
+@helper
+def _said(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -> int:
+    """What the declarations of a style attribute say."""
     said = 0
     while position < stop:
         colon = _find(style, position, stop, _COLON)
@@ -51,9 +72,7 @@ def hides_text(style: NDArray[np.uint8], position: np.uint64, stop: np.uint64) -
         if name_stop > name_start and value_stop > value_start:
             said |= _declared(style, name_start, name_stop - name_start, value_start, value_stop)
         position += _ONE
-    is_shrunk = said & _SHRUNK and said & _CLIPPED
-    is_away = said & _TAKEN_OUT and said & _AWAY
-    return bool(said & _GONE or is_shrunk or is_away)
+    return said
 
 
 @helper
@@ -92,7 +111,11 @@ def _declared(style: NDArray[np.uint8], name: np.uint64, length: np.uint64, star
     if key in (_OPACITY, _FONT_SIZE):
         return _GONE if _is_zero(style, start, end) else 0
     if key in (_WIDTH, _HEIGHT, _MAX_WIDTH, _MAX_HEIGHT):
-        return _SHRUNK if _is_zero(style, start, end) else 0
+        return _SHRUNK if _is_zero(style, start, end) or _is_pixel(style, start, end) else 0
+    if key == _CLIP:
+        return _AWAY if word & _SIX_BYTES == _RECTANGLE else 0
+    if key == _TRANSFORM:
+        return _GONE if word == _SCALED_AWAY else 0
     if key == _TEXT_INDENT:
         return _GONE if _is_far(style, start, end) else 0
     if key in (_LEFT, _TOP, _MARGIN_LEFT, _MARGIN_TOP):
@@ -109,6 +132,12 @@ def _is_zero(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> boo
         start += _ONE
     is_over = start == stop or not np.uint8(0x31) <= style[start] <= np.uint8(0x39)
     return bool(digits > 0 and is_over)
+
+
+@helper
+def _is_pixel(style: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> bool:
+    """Whether a length is one pixel."""
+    return bool(stop - start == np.uint64(3) and first_word(style, start, np.uint64(3)) == _ONE_PIXEL)
 
 
 @helper

@@ -104,7 +104,7 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     """Is a list of keywords for one place under its own name, and nothing else.
 
     A shop or a chooser of countries may be one, too, so that without another sign the links must ask for words, and no
-    other links may be there.
+    other links may be there. Under wording of parked pages the texts of advertisements may stand between the links.
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
     signed = (s.said("parked") + s.said("parked-weak") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
@@ -114,7 +114,9 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = few & (
         (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
-    return found
+    said = s.said("parked") + s.said("parked-weak") > 0
+    ads = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3) & keyword_lists(s) & s.about_name & said
+    return found | ads
 
 
 def _parks(s: Signs) -> NDArray[np.bool_]:

@@ -2,7 +2,10 @@
 
 That is sameness, not an accusation. Signs: the same account of analytics or ads, the same text, a link from one to
 the other, the same style cluster or family, the same name under other suffixes. One sign alone can be chance, or a
-platform's.
+platform's, and sites with one theme may well link to each other: they must do so both ways.
+
+An account of analytics gives each of its owner's sites a number of its own. Sites under one number are counted by
+their platform, so no id that they share is their owner's.
 """
 
 import dataclasses
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import end_to_end
 from samehand.base.page import is_shared_domain, public_suffix
 from samehand.kernels.html.links import hash_hosts
+from samehand.kernels.html.owner_ids import ADS, ANALYTICS, KIND_BITS, NUMBER_BITS
 from samehand.methods.sites.features import NO_PAIR, Features
 from samehand.methods.sites.verdicts import COPIES, NETWORK
 
@@ -27,8 +31,8 @@ NAMED_MATES = 3
 """Other sites of the owner that a reason names."""
 MIN_SIGNS = 2
 """Different signs that join two sites."""
-TEXT, ID, SECOND_ID, STYLE, NAME = "same text", "same account id", "same second account id", "same style", "same name"
-LINKED = "linked"
+TEXT, ID, STYLE, NAME, LINKED = "same text", "same account", "same style", "same name", "linked"
+BOTH_WAYS = "linked both ways"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,12 +57,8 @@ def find_owners(
     signs: dict[tuple[int, int], set[str]] = {}
     for name, pair in _pairs(features, sites, (clusters, families), rows):
         found = signs.setdefault(pair, set())
-        found.add(SECOND_ID if name in found and name == ID else name)
-    joined = {
-        pair: found
-        for pair, found in signs.items()
-        if TEXT in found or (len(found) >= MIN_SIGNS and not _same_host(sites[pair[0]], sites[pair[1]]))
-    }
+        found.add(BOTH_WAYS if name == LINKED and LINKED in found else name)
+    joined = {pair: found for pair, found in signs.items() if _are_enough(found, sites[pair[0]], sites[pair[1]])}
     parents = {row: row for pair in joined for row in pair}
     for left, right in sorted(joined):
         a, b = _root(parents, left), _root(parents, right)
@@ -76,11 +76,19 @@ def find_owners(
     return Owners(group_of, kinds, reasons)
 
 
+def _are_enough(signs: set[str], left: str, right: str) -> bool:
+    """Whether signs join two sites: the same text, or two others."""
+    if TEXT in signs or _same_host(left, right):
+        return TEXT in signs
+    return len(signs - {BOTH_WAYS}) >= MIN_SIGNS and signs != {LINKED, STYLE}
+
+
 def _reason(signs: set[str], site: str, members: Sequence[str]) -> str:
     """What a site has in common with others of its group, and the first of them."""
     mates = [mate for mate in members[: NAMED_MATES + 1] if mate != site][:NAMED_MATES]
     others = " and others" if len(members) > NAMED_MATES + 1 else ""
-    return f"{', '.join(sorted(signs))} as {', '.join(mates)}{others}"
+    named = sorted(signs - {LINKED} if BOTH_WAYS in signs else signs)
+    return f"{', '.join(named)} as {', '.join(mates)}{others}"
 
 
 def _same_host(left: str, right: str) -> bool:
@@ -102,13 +110,16 @@ def _pairs(
 ) -> Iterator[tuple[str, tuple[int, int]]]:
     """Signs, and the pairs of rows that have them, the smaller row first."""
     keyed: list[tuple[str, Mapping[int, Sequence[Hashable]]]] = [
-        (ID, {row: features.owner_ids[row] for row in rows}),
         *((STYLE, {row: [int(groups[row])] for row in rows if groups[row] >= 0}) for groups in styles),
         (NAME, {row: [sites[row].split(".")[0]] for row in rows if len(sites[row].split(".")[0]) >= NAME_LETTERS}),
     ]
     for name, keys in keyed:
         for pair in _sharing(keys):
             yield name, pair
+    accounts = {row: [_account(one) for one in features.owner_ids[row]] for row in rows}
+    for left, right in sorted(set(_sharing(accounts))):
+        if _same_owner(features.owner_ids[left], features.owner_ids[right]):
+            yield ID, (left, right)
     for pair in _same_texts(features, rows):
         yield TEXT, pair
     yield from _linked(features, sites, rows)
@@ -123,6 +134,26 @@ def _sharing(keys: Mapping[int, Sequence[Hashable]]) -> Iterator[tuple[int, int]
     for found in having.values():
         if 2 <= len(found) <= MAX_SITES:
             yield from ((left, right) for place, left in enumerate(found) for right in found[place + 1 :])
+
+
+def _account(one: int) -> int:
+    """An id without the number of the property."""
+    return one & ~(((1 << NUMBER_BITS) - 1) << KIND_BITS)
+
+
+def _same_owner(left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether an account that two sites have in common is their owner's.
+
+    An ad account is, if a page has no other: agencies add theirs.
+    """
+    kind = (1 << KIND_BITS) - 1
+    shared = {_account(one) for one in left} & {_account(one) for one in right}
+    counted = [{one for one in ids if one & kind == ANALYTICS and _account(one) in shared} for ids in (left, right)]
+    if counted[0]:
+        by_platform = {_account(one) for one in counted[0] & counted[1]}
+        return any(_account(one) not in by_platform for one in counted[0])
+    only_ads = all(sum(one & kind == ADS for one in ids) == 1 for ids in (left, right))
+    return any(account & kind != ADS or only_ads for account in shared)
 
 
 def _same_texts(features: Features, rows: list[int]) -> Iterator[tuple[int, int]]:

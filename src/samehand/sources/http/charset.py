@@ -9,6 +9,8 @@ codecs (unicode_escape, idna, rot13, zip) that no page should reach.
 import re
 from typing import Final
 
+from samehand.sources.http.charset_guess import guess_charset
+
 PRESCAN_BYTES = 1024
 """How far browsers look for a `<meta charset>`."""
 
@@ -121,7 +123,8 @@ def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, st
     """`content` with every byte below 0x80 an ASCII character, and the charset it came in (None if unknown).
 
     `declared` is the charset label of the HTTP header. As in browsers, a byte order mark wins, then `declared`, then a
-    `<meta charset>`. Never raises: bytes that the encoding does not allow become U+FFFD.
+    `<meta charset>`. The charset of a page that names none and is not UTF-8 is guessed. Never raises: bytes that the
+    encoding does not allow become U+FFFD.
     """
     if content.startswith(_MARK_FIRST_BYTES):
         for mark, marked in _BYTE_ORDER_MARKS:
@@ -133,8 +136,10 @@ def to_ascii_compatible(content: bytes, declared: str | None) -> tuple[bytes, st
     if name is None or name in _WIDE:
         # A page without NULs between its ASCII letters is not what such a label says. It is kept as it is.
         wide = _wide_by_pattern(content)
-        return (_transcode(content, _WIDE[wide]), wide) if wide else (content, None)
-    codec = _TRANSCODED.get(name)
+        if wide:
+            return _transcode(content, _WIDE[wide]), wide
+        name = None if _is_utf8(content) else guess_charset(content)
+    codec = _TRANSCODED.get(name or "")
     return (_transcode(content, codec) if codec else content), name
 
 
@@ -146,12 +151,19 @@ def as_utf8(content: bytes, name: str | None) -> bytes:
     if content.isascii():
         return content
     codec = SINGLE_BYTE_CODECS.get(name or "")
-    if codec is None and name is None:
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError:
-            codec = "windows-1252"
+    if codec is None and name is None and not _is_utf8(content):
+        codec = "windows-1252"
     return content.decode(codec, "replace").encode("utf-8", "replace") if codec else content
+
+
+def _is_utf8(content: bytes) -> bool:
+    if content.isascii():
+        return True
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def is_utf8_already(name: str | None) -> bool:

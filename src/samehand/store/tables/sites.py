@@ -51,7 +51,11 @@ SITE_PAGES = Table(
         Column("targets", list_of(HASH), "Hashes of the hosts it links to most."),
         Column("target_links", list_of(pa.int32()), "Links to each of them."),
         Column("redirect_target", HASH, "Hash of the host that the page only leads on to; 0 for none."),
-        Column("owner_ids", list_of(HASH), "Hashes of ids of analytics, ads and tag managers."),
+        Column(
+            "owner_ids",
+            list_of(HASH),
+            "Ids of analytics, ads and tag managers: hash, number of the property (14 bits), kind (2).",
+        ),
         Column("purpose", pa.uint8(), "Signs of purpose, as bits (samehand.methods.sites.purpose)."),
         Column("kind", TEXT, "What kind of page it is by itself; empty if no rule says."),
         Column("rule", TEXT, "The rule that says so."),
