@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
 from evaluation.detector_samples import FAKE_KINDS, SIZES, Samples
 from samehand.kernels.text.forest import Forests
 from samehand.methods.language.curves import MANNER, MANNER_COLUMNS, Curves, hats
-from samehand.methods.language.detector import LEAST_COMMON, LEAST_KNOWN, Detector
+from samehand.methods.language.detector import LEAST_COMMON, LEAST_KNOWN, MOST_SHORT, Detector
 from samehand.methods.language.features import FEATURES, Tables
 from samehand.methods.language.model import Model
 
@@ -22,11 +23,11 @@ _LONG = 2000
 """Longer texts are judged by the bar of this length: there are too few of them for one of their own."""
 KNOTS = np.log(np.array(list(SIZES)))
 NO_TREES = Forests(*(np.zeros(0, kind) for kind in ("i4", "i4", "u1", "f4", "i4", "f4")))
-_TREES, _DEPTH, _RATE, _LEAF, _TRIED, _RIDGE = 80, 4, 0.1, 50, 0.3, 5.0
+_TREES, _DEPTH, _RATE, _LEAF, _TRIED, _RIDGE = 120, 4, 0.08, 50, 0.3, 5.0
 _BINS = 48
 _MANNER_RIDGE = 0.05
 """How reluctantly the manner of a text is believed to explain other measures."""
-_PRIOR, _POOLED, _WORST = 0.1, 0.996, 0.991
+_PRIOR, _POOLED, _WORST = 0.1, 0.9985, 0.996
 """Share of fakes that probabilities suppose; shares of natural texts to stay below one half: of all, of any genre."""
 _LEAST_TEXTS = 40
 """Genres with fewer natural texts of a length set no bar for it."""
@@ -83,8 +84,9 @@ def trusted(samples: Samples) -> Samples:
 
 def is_trusted(samples: Samples) -> NDArray[np.bool_]:
     """Whether the language of each text is known well enough."""
-    unknown, common = (samples.features[:, FEATURES.index(name)] for name in ("unknown_words", "function_words"))
-    return np.asarray((unknown <= 1 - LEAST_KNOWN) & (common >= LEAST_COMMON))
+    names = ("unknown_words", "function_words", "unknown_short")
+    unknown, common, short = (samples.features[:, FEATURES.index(name)] for name in names)
+    return np.asarray((unknown <= 1 - LEAST_KNOWN) & (common >= LEAST_COMMON) & (short <= MOST_SHORT))
 
 
 def _only(samples: Samples, which: NDArray[np.bool_]) -> Samples:
@@ -155,7 +157,8 @@ def _forest(rows: NDArray[np.float32], is_fake: NDArray[np.bool_], weights: NDAr
         early_stopping=False,
         random_state=1,
     )
-    trees.fit(rows, is_fake, sample_weight=weights)
+    with threadpool_limits(1):  # more threads wait for each other longer than they work
+        trees.fit(rows, is_fake, sample_weight=weights)
     first = float(np.ravel(trees._baseline_prediction)[0])
     made = [_tree(stage[0].nodes, 0.0 if place else first) for place, stage in enumerate(trees._predictors)]
     return _joined([Forests(np.array([0, 1], np.int32), np.zeros(1, np.int32), *tree) for tree in made], together=True)

@@ -22,7 +22,6 @@ from samehand.methods.language import evidence
 from samehand.methods.language.counting import Spans, Text, joined_texts
 from samehand.methods.language.detector import (
     FAKE,
-    LEAST_KNOWN,
     NATURAL,
     NOT_PROSE,
     TOO_SHORT,
@@ -53,6 +52,8 @@ ORDER_MEASURES = (
     "relative_entropy_3",
     "relative_entropy_4",
 )
+LEAST_KNOWN = 0.6
+"""A text is in the language of a model if the model knows this share of its words: small models know few."""
 _PRIOR = 0.1
 """Probabilities suppose that one text in ten is a fake, as those of the shipped detector do."""
 _KINDS = ("pw5", "pw10", "ws25", "lm2", "lm3")
