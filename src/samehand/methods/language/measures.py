@@ -41,7 +41,7 @@ _one_of, _one_of10 = _power(math.e, "one of {}"), _power(10, "one of {}", -1)
 _once_in, _words, _factor = _power(10, "once in {}"), _power(math.e, "{} words"), _power(math.e, "a factor of {}")
 
 _RESEMBLES = "The order of its words speaks for {} rather than for natural text by {{}} (log-odds for each word)"
-_THROUGHOUT = "Even in its more natural half, " + _RESEMBLES[0].lower() + _RESEMBLES[1:]
+_THROUGHOUT = "Even the order of words in its more natural half speaks for {} by {{}} (log-odds for each word)"
 
 MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "unknown_words": ("words", percent, "{} of its words are unknown to the language model"),

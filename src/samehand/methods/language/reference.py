@@ -225,7 +225,7 @@ class PlainJudge:
         tokens = tokenize(data, offsets)
         words = words_of(tokens, self.model)
         measured, columns = Measured.of(self.model, (words.ids, words.sentences), words.texts)
-        numbers, known, _ = known_shares(words)
+        numbers, known, *_ = known_shares(words)
         judged = []
         for text in range(numbers.size):
             here = {name: float(values[text]) for name, values in columns.items()}
