@@ -102,7 +102,7 @@ def _write_part(
     noise, markup = values[:, : settings.dimensions], values[:, settings.dimensions :]
     half = np.full(rows, settings.markup_dimensions // 2, np.int16)
     fingerprints = [*_fingerprints(noise), half, half, _fingerprints(markup)[1]]
-    table = pa.table([page_ids, np.full(rows, 5_000), zeros, zeros, *fingerprints], STYLE_FINGERPRINTS.schema(settings))
+    table = pa.table([page_ids, np.full(rows, 5_000), zeros, *fingerprints], STYLE_FINGERPRINTS.schema(settings))
     hosts = [
         f"{label if label >= 0 else 'x'}-{number}-{row % 997}.example" for row, label in enumerate(labels.tolist())
     ]

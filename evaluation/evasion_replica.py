@@ -29,7 +29,8 @@ from samehand.base.settings import Settings
 from samehand.html import parse_pages, visible_text
 from samehand.methods.replica.groups import Replicas, find_replicas
 from samehand.methods.replica.lexicon import Blocks
-from samehand.methods.replica.method import SHIPPED_LEXICON, signer_of
+from samehand.methods.replica.method import SHIPPED_LEXICON
+from samehand.methods.replica.stage import signer_of
 
 TEXTS, COPIES, NATURAL = 30, 3, 1000
 """Texts of each kind, copies of each text, and natural texts around them."""

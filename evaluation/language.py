@@ -31,10 +31,11 @@ from evaluation.style import Floor
 from samehand.html import visible_text
 from samehand.methods.language import katz
 from samehand.methods.language.counting import count_spans
-from samehand.methods.language.detector import FAKE, Detector
+from samehand.methods.language.detector import Detector
 from samehand.methods.language.generators import KINDS, SPAM_KEYWORDS, Generator, detokenize
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import tokenize
+from samehand.methods.language.verdicts import FAKE
 
 SIZES = {500: 80, 2000: 60, 5000: 24, 10000: 12}
 """Words of a text, and texts of each kind."""

@@ -21,9 +21,10 @@ from evaluation.language_corpora import home_pages, parted, web_pages
 from evaluation.style import Floor
 from samehand.base.buffers import end_to_end
 from samehand.html import prose_of_texts
-from samehand.methods.language.detector import FAKE, NATURAL, SHIPPED_DETECTOR, Detector
+from samehand.methods.language.detector import SHIPPED_DETECTOR, Detector
 from samehand.methods.language.features import known_shares, words_of
 from samehand.methods.language.tokens import tokenize
+from samehand.methods.language.verdicts import FAKE, NATURAL
 
 KINDS = {"lm2": "chain of one word", "lm3": "chain of two words", "pw10": "patchwork of 10", "ws10": "stuffing 10 %"}
 TARGETS = {500: (0.90, 0.80, 0.80, 0.80), 200: (0.60, 0.45, 0.50, 0.50)}

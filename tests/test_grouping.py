@@ -252,7 +252,7 @@ def test_what_is_known_changes_no_forest(
     parts, compared = [joined], 0
     for column in buckets.columns:
         keys, _ = keys_in_parts(column, is_alone, 0)
-        edges, counted = check_buckets(things, sort_by_bucket(keys), limits, nothing_known(len(rows)), 1)
+        edges, counted = check_buckets(things, sort_by_bucket(keys), limits, nothing_known(len(rows)))
         parts.append(edges)
         compared += int(counted[4])
     wanted = spanning_forest(parts, len(rows))

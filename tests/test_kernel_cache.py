@@ -94,3 +94,15 @@ def test_similarities_that_are_registered_are_sources() -> None:
 def test_functions_of_others_keep_the_cache_of_numba() -> None:
     locator = kernels.caching.FunctionCache(names_of)._impl.locator
     assert type(locator).__module__ == "numba.core.caching"
+
+
+def test_one_process_compiles_and_the_others_load(package: Path) -> None:
+    (package / "low.py").write_text(LOW.replace("    return x + 1", "    return x + 1" + " + x * 2" * 200))
+    environment = {**os.environ, "PYTHONPATH": str(package.parents[1])}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    asked = [
+        subprocess.Popen([sys.executable, "-c", ASK], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    hits = [process.communicate()[0].split()[2] for process in asked]
+    assert sorted(hits) == ["0", "1", "1"]

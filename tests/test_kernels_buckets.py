@@ -27,9 +27,9 @@ def misses() -> int:
     rows, starts = np.arange(4, dtype=np.int32), np.array([0, 4])
     for kind in (SKETCHES, SETS):
         buckets.similarities_of_pairs(kind, rows, rows[::-1].copy())
-        buckets.find_medoids(kind, rows, starts, 4)
+        buckets.find_medoids(kind, starts, rows, 4)
         limits = np.float32(0.5), np.float32(0.8), 2, 2
-        buckets.check_buckets(kind, np.arange(4, dtype=np.uint64), *limits, buckets.nothing_known(4), 1)
+        buckets.check_buckets(kind, np.arange(4, dtype=np.uint64), *limits, buckets.nothing_known(4))
     kernels = (buckets.similarities_of_pairs, buckets.find_medoids, buckets.check_buckets)
     return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels)
 

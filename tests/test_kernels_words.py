@@ -320,7 +320,7 @@ def checked(
     sorted_keys = np.sort((column << np.uint64(32) | np.arange(len(keys), dtype=np.uint64))[column != 0])
     limits = np.float32(0), np.float32(threshold), exhaustive_bucket_size, max_leaders
     known = buckets.nothing_known(len(sets))
-    pairs, cosines, counts = buckets.check_buckets(SetRows(*flat(sets, np.uint32)), sorted_keys, *limits, known, 1)
+    pairs, cosines, counts = buckets.check_buckets(SetRows(*flat(sets, np.uint32)), sorted_keys, *limits, known)
     assert counts[4] == counts[2]  # nothing was known
     return [[pair >> 32, pair & 0xFFFFFFFF] for pair in pairs.tolist()], cosines, counts[:4]
 
@@ -362,7 +362,7 @@ def test_medoids_are_nearest_to_all(groups: list[list[set[int]]], sample: int) -
     sets = [one for group in groups for one in group]
     bounds = np.cumsum([0, *map(len, groups)]).astype(np.int64)
     members = np.arange(len(sets), dtype=np.int32)
-    found = buckets.find_medoids(SetRows(*flat(sets, np.uint32)), members, bounds, sample)
+    found = buckets.find_medoids(SetRows(*flat(sets, np.uint32)), bounds, members, sample)
     for (first, last), medoid in zip(itertools.pairwise(bounds.tolist()), found.tolist(), strict=True):
         members = range(first, min(last, first + sample))
         sums = {a: sum(float(np.float32(cosine(sets[a], sets[b]))) for b in members if b != a) for a in members}

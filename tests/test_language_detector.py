@@ -7,23 +7,12 @@ import pytest
 
 from samehand.base.errors import InputError
 from samehand.methods.language.curves import FAKE_KINDS, hats
-from samehand.methods.language.detector import (
-    FAKE,
-    NATURAL,
-    NOT_PROSE,
-    SALAD,
-    SHIPPED_DETECTOR,
-    SHIPPED_MODEL,
-    TOO_SHORT,
-    UNKNOWN_LANGUAGE,
-    Detector,
-    DetectorRule,
-    Judgement,
-)
+from samehand.methods.language.detector import SALAD, SHIPPED_DETECTOR, SHIPPED_MODEL, Detector, DetectorRule, Judgement
 from samehand.methods.language.features import FEATURES, measure_words, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS
-from samehand.methods.language.method import JUDGEMENT_FIELDS
+from samehand.methods.language.stage import JUDGEMENT_FIELDS
 from samehand.methods.language.tokens import tokenize
+from samehand.methods.language.verdicts import FAKE, NATURAL, NOT_PROSE, TOO_SHORT, UNKNOWN_LANGUAGE
 
 GETTYSBURG = """Four score and seven years ago our fathers brought forth on this continent, a new nation, conceived in
 Liberty, and dedicated to the proposition that all men are created equal. Now we are engaged in a great civil war,

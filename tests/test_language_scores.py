@@ -17,8 +17,8 @@ from runs import copy_of, tables, truth_of
 from samehand.base.errors import RunError
 from samehand.base.settings import Settings
 from samehand.cli.demo import DemoFiles
-from samehand.methods.language.method import _shortened
 from samehand.methods.language.scores import LEAST_JUDGED, natural_bar, sums_by_cluster, sums_by_host, worst_first
+from samehand.methods.language.stage import _shortened
 from samehand.store.tables import LANGUAGE_PAGES, STYLE_MEMBERS
 
 Command = Callable[..., "tuple[int, str, str]"]

@@ -125,7 +125,7 @@ def test_the_name_of_its_own_host_is_content(limit: int) -> None:
         }
     )
     rows = style_batch(batch, Settings(host_mask_max_page_bytes=limit)).to_pylist()
-    assert (len({row["noise_digest"] for row in rows}) == 1) == (limit > 0)
+    assert (len({row["noise_bytes"] for row in rows}) == 1) == (limit > 0)
     assert (len({row["fingerprint"] for row in rows}) == 1) == (limit > 0)
 
 

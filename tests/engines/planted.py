@@ -60,7 +60,6 @@ def fingerprint_rows(values: NDArray[np.uint32]) -> pa.Table:
     keys = np.where(filled < SETTINGS.min_filled, values[:, 0].astype(np.uint64) * (values[:, 0] % 3 != 0), 0)
     columns = {
         "noise_bytes": np.zeros(len(values), np.int64),
-        "noise_digest": np.zeros(len(values), np.uint64),
         "exact_match_key": keys.astype(np.uint64),
         "filled": filled,
         "fingerprint": pa.array([row.tobytes() for row in values], pa.binary(4 * SETTINGS.dimensions)),

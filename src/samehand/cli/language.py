@@ -142,7 +142,7 @@ def _score_row(name: str, judgement: Any) -> dict[str, Any]:
 def _score_table(rows: list[dict[str, Any]]) -> "pa.Table":
     import pyarrow as pa
 
-    from samehand.methods.language.method import JUDGEMENT_FIELDS
+    from samehand.methods.language.stage import JUDGEMENT_FIELDS
 
     schema = pa.schema([pa.field("input", pa.string()), *JUDGEMENT_FIELDS])
     return with_reason(pa.Table.from_pylist(rows, schema=schema))

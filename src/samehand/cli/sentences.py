@@ -17,12 +17,12 @@ from samehand.base.wording import count
 from samehand.cli.footer import completeness, read_sentence
 from samehand.cli.render import layout
 from samehand.methods.registry import methods
+from samehand.methods.style.links import weakest_edge
 from samehand.store.folder import RunFolder
 from samehand.store.manifest import DONE
 from samehand.store.tables import PAGES
 
 if TYPE_CHECKING:
-    from samehand.methods.style.answers import WeakestLink
     from samehand.methods.style.compare import Comparison
     from samehand.methods.style.skeleton import MarkupComparison, SharedMarkup
 
@@ -94,27 +94,15 @@ def cluster_summary(run: "samehand.Run", number: int, members: Result, *, is_sto
     ]
     if is_stored:
         lines += _class_line(run, number)
-    link = run.weakest_link(members["page_id"])
+    link = weakest_edge(run.folder, np.array(members["page_id"]))
     if link is not None:
-        lines.append(f"weakest link {link.similarity:.2f}{_why(link)}: {link.left_url} - {link.right_url}")
-        lines += _shared_lines(run, link)
+        similarity, *ends = link
+        urls = dict(zip(members["page_id"], members["url"], strict=True))
+        lines += [
+            f"weakest link {similarity:.2f}: {' - '.join(urls[page] for page in ends)}",
+            f"  what they share: samehand compare {ends[0]} {ends[1]} --run {run.path}",
+        ]
     return lines
-
-
-def _why(link: "WeakestLink") -> str:
-    return "" if link.markup is None else f" (noise {link.noise:.2f}, markup {link.markup:.2f})"
-
-
-def _shared_lines(run: "samehand.Run", link: "WeakestLink") -> list[str]:
-    """The longest stretches that the pages of a link share; nothing where the inputs are gone."""
-    try:
-        style = run.explain(link.left_url, link.right_url).style
-    except samehand.SamehandError:
-        return []
-    if style is None:
-        return []
-    shared = [f"  shared noise: {_excerpt(stretch.noise)}" for stretch in style.runs[:1]]
-    return shared + [f"  shared skeleton: {_excerpt(part.markup.encode())}" for part in _markup_runs(style)[:1]]
 
 
 def _class_line(run: "samehand.Run", number: int) -> list[str]:

@@ -89,27 +89,25 @@ def sites(
     Kinds that accuse (parked-ads, for-sale, farm) need evidence of purpose. FILES are more files of name servers.
     Without any file, the name servers of the last time are used.
     """
-    from samehand.answers.sites import judge
-
     opened = samehand.open_run(run)
     wanted = settings_from(options, stored=_preset(opened.settings, options["preset"]))
     changes = {name: value for name, value in wanted.as_dict().items() if value != getattr(opened.settings, name)}
-    with watched(context, ["sites"]) as on_progress:
-        servers = judge(
-            opened,
-            nameservers=(*nameservers, *files),
-            resolve=options["resolve"],
-            retry=options["retry"],
-            settings=changes,
-            engine=engine_from(options),
-            on_progress=on_progress,
-            on_dns_progress=_DnsLines(),
-        )
+    asked = {"nameservers": (*nameservers, *files), "resolve": options["resolve"], "retry": options["retry"]}
+    servers = None
+    if any(asked.values()) or changes or "sites" not in opened.manifest["stages"]:
+        servers = _judged(context, opened, settings=changes, engine=engine_from(options), **asked)
     found = opened.sites(kind=options["kinds"] or None)
     _print_view(found, options["view"] or "sites", options["form"], options["top"])
     say_status(opened, "sites")
     for line in _closing_lines(found, servers, opened):
         say(line)
+
+
+def _judged(context: click.Context, run: "samehand.Run", **how: Any) -> "NameServers | None":
+    from samehand.answers.sites import judge
+
+    with watched(context, ["sites"]) as on_progress:
+        return judge(run, on_progress=on_progress, on_dns_progress=_DnsLines(), **how)
 
 
 def _preset(stored: Settings, name: str | None) -> Settings:

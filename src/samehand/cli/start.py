@@ -15,8 +15,23 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-READS_ANSWERS = frozenset({"status", "clusters", "show", "spread", "verdicts", "explain", "export"})
-"""Commands that only read answers that are there."""
+READS_ANSWERS = frozenset(
+    [
+        "status",
+        "clusters",
+        "show",
+        "spread",
+        "verdicts",
+        "explain",
+        "export",
+        "report",
+        "sites",
+        "replicas",
+        "phrases",
+        "fake",
+    ]
+)
+"""Commands that read answers. Some compute them first where the run has none."""
 INTERRUPTED = 130
 GRACE_SECONDS = 3.0
 SENTENCE = "Interrupted. Run the same command again to go on."
@@ -94,7 +109,7 @@ class _NoPandas:
     """An import of pandas fails.
 
     Pyarrow imports pandas, where it is installed, for the first column that it converts. That takes longer than most
-    answers, and no command that only reads answers needs it.
+    answers, and no command that reads answers needs it, but for Spark.
     """
 
     @staticmethod
@@ -106,7 +121,7 @@ class _NoPandas:
 
 def main() -> NoReturn:
     """Entry point of the command `samehand`."""
-    if READS_ANSWERS.intersection(sys.argv[1:2]):
+    if READS_ANSWERS.intersection(sys.argv[1:2]) and "spark" not in " ".join(sys.argv):
         sys.meta_path.insert(0, _NoPandas)
     # OpenBLAS would start a thread for each core, with memory of its own, and hangs where it gets none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

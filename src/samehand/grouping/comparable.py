@@ -1,6 +1,6 @@
 """What grouping needs to know of the rows it groups."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +9,18 @@ from numpy.typing import NDArray
 class Comparable(Protocol):
     """Rows with a similarity: all that cuts and medoids need."""
 
+    @property
+    def rows(self) -> Any:
+        """The named tuple of arrays that `kernels.buckets.similarity` takes."""
+
     def similarities(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
         """Similarity of row left[i] to row right[i]."""
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """The medoid of each group, members[starts[g]:starts[g+1]], judged by its first `sample` members."""
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that put rows into an order unrelated to anything."""
+
+    def chosen(self, rows: NDArray[np.int32]) -> Self:
+        """Some of the rows in memory, as rows of their own."""
 
     def release(self) -> None:
         """Gives memory back that sorting can use, until the rows are needed again."""
@@ -24,10 +28,6 @@ class Comparable(Protocol):
 
 class Searchable(Comparable, Protocol):
     """Rows whose similar pairs can be searched for."""
-
-    @property
-    def rows(self) -> Any:
-        """The named tuple of arrays that `kernels.buckets.similarity` takes."""
 
     @property
     def comparable(self) -> NDArray[np.bool_]:

@@ -1,27 +1,23 @@
 """The search for similar pairs: buckets are checked, and the maximum spanning forest of the edges is kept."""
 
 import dataclasses
-import functools
 import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.grouping.blocks import SHELF_ROWS, SHELF_SHARE, Blocks, Piece, Shelf
 from samehand.grouping.comparable import Searchable
 from samehand.grouping.edges import Edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
 from samehand.grouping.probes import Buckets, Columns
+from samehand.kernels import blocks
 from samehand.kernels import buckets as kernel
-from samehand.kernels import graph
 
-_FOLD_EDGES = 1
-_FOLD_LEAST = 1 << 20
-"""Edges are folded into the forest once there are more than this many per row, and more than this many in all."""
 _PART_ROWS = 1 << 16
 """Keys are sorted in parts of about so many: half a megabyte, which stays in a core's cache."""
 
@@ -86,18 +82,21 @@ def find_forest(
     counts.equal = len(joined)
     searched = is_alone & things.comparable
     with buckets.spool() as spool, ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        gathering = _Gathering(joined, things, spool)
-        known = kernel.nothing_known(len(things))
-        for done, parts in enumerate(_keys_ahead(buckets.columns, searched, pool), start=1):
-            check = functools.partial(_check_part, things, rule, known, done)
-            for edges, found in pool.map(check, parts):
-                gathering.add(edges)
-                counts.add(found)
-            gathering.fold_when_many()
+        divided, total = Blocks(len(things), spool), 2 * len(buckets.columns)
+        for parts in _keys_ahead(buckets.columns, searched, pool):
+            for entries, starts in pool.map(divided.route, parts):
+                divided.add(entries, starts)
             counts.probes += 1
             if progress:
-                progress(done, len(buckets.columns))
-        return gathering.forest(), counts
+                progress(counts.probes, total)
+        found = [joined]
+        for shelf in divided.shelves():
+            found += _check_shelf(things, shelf, rule, pool, counts)
+        if progress:
+            progress(total, total)
+        things.release()
+        trim_heap()
+        return spanning_forest(found, len(things)), counts
 
 
 def join_equal(
@@ -110,11 +109,22 @@ def join_equal(
     firsts = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]] if order.size else order
     is_twin = ~is_first & (identity[order] != 0)
     left, right = firsts[is_twin], order[is_twin]
-    same = things.are_same(left, right)  # so far only a hash says so
-    left, right = left[same], right[same]
-    is_alone = np.ones(order.size, np.bool_)
-    is_alone[right] = False
-    return Edges.of(left, right, things.similarities(left, right)).above(edge_threshold), is_alone
+    is_alone, found = np.ones(order.size, np.bool_), [Edges.none()]
+    block = max(SHELF_ROWS, order.size // SHELF_SHARE)
+    for first in range(0, len(left), block):
+        edges = _joined(things, left[first : first + block], right[first : first + block])
+        is_alone[edges.pairs[:, 1]] = False
+        found.append(edges.above(edge_threshold))
+    return spanning_forest(found, order.size), is_alone
+
+
+def _joined(things: Searchable, left: NDArray[np.int32], right: NDArray[np.int32]) -> Edges:
+    """Edges between the rows that are really the same: so far only a hash says so."""
+    rows = np.unique(np.concatenate([left, right]))
+    gathered = things.chosen(rows)
+    ends = [np.searchsorted(rows, end).astype(np.int32) for end in (left, right)]
+    same = gathered.are_same(*ends)
+    return Edges.of(left[same], right[same], gathered.similarities(ends[0][same], ends[1][same]))
 
 
 def _keys_ahead(
@@ -135,14 +145,47 @@ def _split(keys: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[NDArray[
     return [keys[start:end] for start, end in itertools.pairwise(starts.tolist()) if end > start]
 
 
-def _check_part(
-    things: Searchable, rule: CheckRule, known: kernel.Known, probe: int, keys: NDArray[np.uint64]
-) -> tuple[Edges, NDArray[np.int64]]:
-    return check_buckets(things, kernel.sort_by_bucket(keys), rule, known, probe)
+def _check_shelf(
+    things: Searchable, shelf: Shelf, rule: CheckRule, pool: ThreadPoolExecutor, counts: CheckCounts
+) -> list[Edges]:
+    """The forests of some blocks."""
+    gathered = things.chosen(shelf.rows)
+    known = kernel.nothing_known(len(shelf.rows))
+    searches = [_BlockSearch(gathered, known, rule, shelf, block) for block in range(len(shelf))]
+    for piece in shelf.pieces():
+        for found in pool.map(_BlockSearch.check, searches, [piece] * len(searches)):
+            counts.add(found)
+    return [search.forest() for search in searches]
+
+
+class _BlockSearch:
+    """The search in one block: its rows are rows of `gathered`."""
+
+    def __init__(self, gathered: Searchable, known: kernel.Known, rule: CheckRule, shelf: Shelf, block: int) -> None:
+        self._gathered, self._known, self._rule = gathered, known, rule
+        self._shelf, self._block = shelf, block
+        self._ranked = shelf.ranked(block)
+        self._buckets = 0
+        self._forest = Edges.none()
+
+    def check(self, piece: Piece) -> NDArray[np.int64]:
+        """Folds the edges within the block's buckets into its forest; returns the counts of `CheckCounts.add`."""
+        starts, ends = piece.starts[:, self._block], piece.starts[:, self._block + 1]
+        first = int(self._shelf.starts[self._block])
+        keys = blocks.keys_of_block(piece.entries, starts, ends, *self._ranked, first, self._buckets)
+        edges, counts = check_buckets(self._gathered, keys, self._rule, self._known)
+        self._buckets = int(keys[-1] >> np.uint64(32)) + 1 if keys.size else self._buckets
+        self._forest = merge_forest(self._forest, edges, len(self._shelf.rows))
+        return counts
+
+    def forest(self) -> Edges:
+        """The block's forest in terms of all rows, which stand in the same order."""
+        left, right = self._forest.pairs.T
+        return Edges.of(self._shelf.rows[left], self._shelf.rows[right], self._forest.similarities)
 
 
 def check_buckets(
-    things: Searchable, sorted_keys: NDArray[np.uint64], rule: CheckRule, known: kernel.Known, probe: int
+    things: Searchable, sorted_keys: NDArray[np.uint64], rule: CheckRule, known: kernel.Known
 ) -> tuple[Edges, NDArray[np.int64]]:
     """The edges within buckets, and the counts of `CheckCounts.add`. A key is (bucket << 32) | row."""
     pairs, similarities, counts = kernel.check_buckets(
@@ -153,43 +196,5 @@ def check_buckets(
         rule.exhaustive_bucket_size,
         rule.max_leaders,
         known,
-        probe,
     )
     return Edges(pairs, similarities), counts
-
-
-class _Gathering:
-    """Edges as they come in: put aside in a file, and folded into the forest whenever there are many of them."""
-
-    def __init__(self, joined: Edges, things: Searchable, spool: IO[bytes]) -> None:
-        self._things = things
-        self._forest = spanning_forest([joined], len(things))
-        self._spool = spool
-        self._counts: list[int] = []
-        self._limit = max(_FOLD_LEAST, _FOLD_EDGES * len(things))
-        self._seen = np.zeros(1 << max(len(things) // 4, 1).bit_length(), np.uint64)
-
-    def add(self, edges: Edges) -> None:
-        kept = graph.drop_seen(edges.packed, edges.similarities, self._seen)
-        self._counts.append(kept)
-        self._spool.write(edges.packed[:kept].tobytes())
-        self._spool.write(edges.similarities[:kept].tobytes())
-
-    def fold_when_many(self) -> None:
-        """To be called between probes, when no thread reads the rows: memory has no room for both."""
-        if sum(self._counts) > self._limit:
-            self._fold()
-
-    def forest(self) -> Edges:
-        self._fold()
-        return self._forest
-
-    def _fold(self) -> None:
-        self._things.release()
-        self._spool.seek(0)
-        found = Edges.read(self._spool, self._counts)
-        self._spool.seek(0)
-        self._spool.truncate()
-        self._forest = merge_forest(self._forest, found, len(self._things))
-        self._counts = []
-        trim_heap()

@@ -4,12 +4,16 @@ import contextlib
 import ctypes
 import mmap
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from samehand.kernels.sketches import copy_rows
+
+_STRETCH = 1 << 16
 _MMAP_THRESHOLD = -3
 """glibc: mallopt's M_MMAP_THRESHOLD."""
 
@@ -27,6 +31,26 @@ def release(array: NDArray[Any]) -> None:
     mapped = getattr(array, "_mmap", None)
     if mapped is not None:
         cast(mmap.mmap, mapped).madvise(mmap.MADV_DONTNEED)
+
+
+def taken_rows(arrays: Sequence[NDArray[Any]], rows: NDArray[np.int32]) -> list[NDArray[Any]]:
+    """Rows of arrays with the same rows, in memory. Files are read front to back, and few of their rows at a time."""
+    found = [np.empty((rows.size, *array.shape[1:]), array.dtype) for array in arrays]
+    for places in in_stretches(rows, len(arrays[0])):
+        chosen = rows[places]
+        for array, taken in zip(arrays, found, strict=True):
+            if array.dtype == np.uint64 and array.ndim == 2:
+                copy_rows(array, chosen, places, taken)
+            else:
+                taken[places] = array[chosen]
+            release(array)
+    return found
+
+
+def in_stretches(rows: NDArray[np.int32], count: int) -> list[NDArray[np.int64]]:
+    """The places of some of `count` rows, sorted by row, in parts that have neighbouring rows."""
+    order = np.argsort(rows, kind="stable")
+    return np.split(order, np.searchsorted(rows[order], np.arange(_STRETCH, count, _STRETCH)))
 
 
 def trim_heap() -> None:

@@ -9,13 +9,13 @@ values are only needed one probe at a time. Arrays may be in memory or mapped fr
 import dataclasses
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samehand.grouping.comparable import shuffle_keys
-from samehand.grouping.memory import release
+from samehand.grouping.memory import release, taken_rows
 from samehand.kernels import buckets
 from samehand.kernels import sketches as kernel
 from samehand.kernels.sketches import Lanes, SketchRows
@@ -62,13 +62,15 @@ class Sketches:
         """Whether the sketches are equal. Where they are not comparable, the hash that says so decides alone."""
         return rows_are_equal(self.words, left, right) | ~self.comparable[right]
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the estimated similarity."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that depend on the page_ids of rows alone."""
         return shuffle_keys(self.page_ids[rows])
+
+    def chosen(self, rows: NDArray[np.int32]) -> Self:
+        """The sketches of some rows."""
+        names = [field.name for field in dataclasses.fields(self) if isinstance(getattr(self, field.name), np.ndarray)]
+        taken: dict[str, Any] = dict(zip(names, taken_rows([getattr(self, name) for name in names], rows), strict=True))
+        return dataclasses.replace(self, **taken)
 
     def release(self) -> None:
         """Gives mapped memory back."""

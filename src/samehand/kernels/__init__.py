@@ -9,24 +9,33 @@ matter.
 Numba asks a list of locators where the code of a function is kept; one that is not for a function says None. Those of
 this module answer for kernels alone, and choose the same folders as numba: NUMBA_CACHE_DIR, beside the source, or the
 user's cache folder where that cannot be written to.
+
+Workers start together and need the same kernels. One of them compiles, the others wait for it and load its code.
 """
 
+import contextlib
+import fcntl
 import functools
 import hashlib
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba as nb
-from numba.core import caching
+from numba.core import caching, dispatcher
 
 _njit: Any = nb.njit
+_FunctionCache: Any = caching.FunctionCache
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FOLDER = Path(__file__).parent
 _IMPORTED = re.compile(r"^from samehand([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _NAME = re.compile(r"\w+")
+_PATIENCE = 120.0
+"""Seconds that a process waits in all for those that compile. The lock saves work; no answer needs it."""
+_LOOK_SECONDS = 0.02
 _GENERIC, _REGISTERS = _FOLDER / "buckets.py", b"\n@similarity_of("
 
 
@@ -101,4 +110,55 @@ def _for_kernels(locator: Any) -> Any:
     return type(f"Kernel{locator.__name__}", (_BySources, locator), {})
 
 
+class _Turn:
+    """The turn to compile, of one process at a time: a lock on this file, which the system drops with its owner."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._lock: Any = None
+        self._patience = _PATIENCE
+
+    def take(self) -> None:
+        """Waits for the turn. A kernel that another one needs is compiled in the same turn."""
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._lock = open(__file__, "rb")  # noqa: SIM115 - `end` closes it
+        began = time.monotonic()
+        while time.monotonic() - began < self._patience:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_LOOK_SECONDS)
+        self._patience -= time.monotonic() - began
+
+    def end(self) -> None:
+        """Lets the next one compile."""
+        self._depth -= 1
+        if not self._depth:
+            self._lock.close()
+
+
+class _KernelCache(_FunctionCache):  # type: ignore[misc]
+    """Asks again for code that was not there, once it has the turn to compile it."""
+
+    _turn = _Turn()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code from the cache; None if this process has to compile it."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            self._turn.take()
+            found = super().load_overload(sig, target_context)
+            if found is not None:
+                self._turn.end()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Stores what was compiled."""
+        super().save_overload(sig, data)
+        self._turn.end()
+
+
 caching.CacheImpl._locator_classes[:0] = list(map(_for_kernels, caching.CacheImpl._locator_classes))
+dispatcher.FunctionCache = _KernelCache  # type: ignore[attr-defined]

@@ -32,13 +32,13 @@ _LEADERS = 2
 class Known(NamedTuple):
     """What the probes so far found out about each row, so that no pair of template mates is compared in every probe.
 
-    `bucket` is the last small bucket whose pairs were compared that had the row, (probe << 32) | its first row, 0 for
-    none: all pairs of rows of one bucket are known. `leaders` are the last leaders that the row was compared with, as
-    their row + 1, negative if the pair was an edge, 0 for none; `similarities` are those to the leaders. A row is in
-    one bucket of a probe, so threads that share a probe never meet here.
+    `bucket` is the last small bucket whose pairs were compared that had the row, as its name + 1, 0 for none: all pairs
+    of rows of one bucket are known. So no two buckets may have one name. `leaders` are the last leaders that the row
+    was compared with, as their row + 1, negative if the pair was an edge, 0 for none; `similarities` are those to the
+    leaders.
     """
 
-    bucket: NDArray[np.uint64]
+    bucket: NDArray[np.uint32]
     leaders: NDArray[np.int32]
     similarities: NDArray[np.float32]
 
@@ -46,7 +46,7 @@ class Known(NamedTuple):
 def nothing_known(rows: int) -> Known:
     """Before the first probe."""
     leaders = np.zeros((rows, _LEADERS), np.int32)
-    return Known(np.zeros(rows, np.uint64), leaders, np.zeros((rows, _LEADERS), np.float32))
+    return Known(np.zeros(rows, np.uint32), leaders, np.zeros((rows, _LEADERS), np.float32))
 
 
 def similarity(rows: Any, left: int, right: int) -> np.float32:
@@ -144,9 +144,8 @@ def check_buckets(
     exhaustive_bucket_size: int,
     max_leaders: int,
     known: Known,
-    probe: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]:
-    """Checks each bucket of one probe. Returns edges (packed pairs, similarities) that are not known, and counts.
+    """Checks each bucket. Returns edges (packed pairs, similarities) that are not known, and counts.
 
     A key is (bucket << 32) | row. A bucket of up to `exhaustive_bucket_size` rows checks all its pairs and keeps their
     spanning tree. In a larger one each row, in row order, is compared with the bucket's leaders only. It takes an edge
@@ -177,7 +176,7 @@ def check_buckets(
                 edges += _spanning_tree(
                     lent, sorted_keys[start:end], edge_threshold, pairs[edges:], similarities[edges:], known, counts
                 )
-                _enter(sorted_keys[start:end], known, probe)
+                _enter(sorted_keys[start:end], known)
         elif size > 1:
             counts[1] += 1
             edges += _leader_edges(
@@ -206,10 +205,10 @@ def _are_known(bucket: NDArray[np.uint64], known: Known) -> bool:
 
 
 @nb.njit(cache=True, nogil=True)
-def _enter(bucket: NDArray[np.uint64], known: Known, probe: int) -> None:
+def _enter(bucket: NDArray[np.uint64], known: Known) -> None:
     """From now on the pairs of a bucket are known."""
     for key in bucket:
-        known.bucket[key & _ROW] = (np.uint64(probe) << _HALF) | (bucket[0] & _ROW)
+        known.bucket[key & _ROW] = np.uint32((key >> _HALF) + np.uint64(1))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -330,27 +329,28 @@ def _remember(known: Known, row: np.uint64, leader: np.int32, found: np.float32)
 
 
 @nb.njit(cache=True, nogil=True)
-def find_medoids(rows: Any, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-    """The medoid of each group: the one of its first `sample` members with the highest sum of similarities to them.
+def find_medoids(rows: Any, starts: NDArray[np.int64], numbers: NDArray[np.int32], sample: int) -> NDArray[np.int64]:
+    """The medoid of each group: the one of its first `sample` rows with the highest sum of similarities to them.
 
-    Group g is members[starts[g]:starts[g+1]]; the caller shuffles members, so the first ones are a fair sample.
-    Ties go to the smallest row.
+    Group g has the rows from starts[g] to starts[g+1]; the caller shuffles them, so the first ones are a fair sample.
+    Ties go to the row with the smallest number.
     """
     lent = lend(rows)
-    medoids = np.empty(starts.size - 1, np.int32)
+    medoids = np.empty(starts.size - 1, np.int64)
     sums = np.empty(sample, np.float64)
     for group in range(starts.size - 1):
-        chosen = members[starts[group] : min(starts[group + 1], starts[group] + sample)]
-        sums[: chosen.size] = 0.0
-        for right in range(1, chosen.size):
+        first = starts[group]
+        size = min(starts[group + 1] - first, sample)
+        sums[:size] = 0.0
+        for right in range(1, size):
             for left in range(right):
-                found = np.float64(similarity(lent, chosen[left], chosen[right]))
+                found = np.float64(similarity(lent, first + left, first + right))
                 sums[left] += found
                 sums[right] += found
         best = 0
-        for position in range(1, chosen.size):
-            nearer = sums[position] > sums[best]
-            if nearer or (sums[position] == sums[best] and chosen[position] < chosen[best]):
-                best = position
-        medoids[group] = chosen[best]
+        for place in range(1, size):
+            is_smaller = numbers[first + place] < numbers[first + best]
+            if sums[place] > sums[best] or (sums[place] == sums[best] and is_smaller):
+                best = place
+        medoids[group] = first + best
     return medoids

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from samehand.kernels.bits import ones
 from samehand.kernels.compaction import BLOCK, blank_bits, compact_block, noise_bits
-from samehand.kernels.hashing import GOLDEN, absorb, finish
+from samehand.kernels.hashing import GOLDEN, finish
 from samehand.kernels.pointers import pointer
 from samehand.kernels.segments import longest_segment, readable_segment
 
@@ -26,7 +26,6 @@ _SWAP_DISTANCES = np.array(SWAP_DISTANCES, np.uint64)
 _IS_NOISE = np.array([byte < 0x80 and not chr(byte).isalnum() for byte in range(256)])
 _IS_BLANK = np.isin(np.arange(256), list(WHITE_SPACE))
 _ZERO, _ONE, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(BLOCK)
-_DIGEST_FACTOR = np.uint64(0xC4CEB9FE1A85EC53)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -154,18 +153,6 @@ def fingerprint_shuffled(
 
 
 @nb.njit(cache=True, nogil=True)
-def digest_noise(noise: NDArray[np.uint8], seed: np.uint64) -> np.uint64:
-    """A 64-bit digest of the whole noise, eight bytes at a time."""
-    whole = noise.size // 8 * 8
-    digest = seed ^ np.uint64(noise.size)
-    for word in noise[:whole].view(np.uint64):
-        digest = absorb(digest, word, _DIGEST_FACTOR)
-    for byte in noise[whole:]:
-        digest = absorb(digest, np.uint64(byte), _DIGEST_FACTOR)
-    return digest
-
-
-@nb.njit(cache=True, nogil=True)
 def fingerprint_pages(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -175,8 +162,8 @@ def fingerprint_pages(
     masks: NDArray[np.uint64],
     swaps: NDArray[np.uint64],
     width: int,
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
-    """Fingerprints, noise lengths and noise digests of pages: page i is data[offsets[i]:offsets[i+1]].
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Fingerprints and noise lengths of pages: page i is data[offsets[i]:offsets[i+1]].
 
     With `swaps`, the bits of hashes are shuffled as in the paper.
     """
@@ -185,17 +172,15 @@ def fingerprint_pages(
     copied, scratch = np.zeros(longest + BLOCK, np.uint8), np.empty(longest + BLOCK, np.uint8)
     values = np.full((pages, masks.size), np.uint32(EMPTY), np.uint32)
     lengths = np.empty(pages, np.int64)
-    digests = np.empty(pages, np.uint64)
     for page in range(pages):
         length = extract_noise(readable_segment(data, offsets[page], offsets[page + 1], copied), fold, scratch)
         lengths[page] = length
-        digests[page] = digest_noise(scratch[:length], masks[0])
         if swaps.size:
             shingles = hash_shingles(scratch[:length], entering, leaving, width)
             fingerprint_shuffled(shingles, masks, swaps, values[page])
         else:
             fingerprint_noise(scratch[:length], entering, leaving, masks, width, values[page])
-    return values, lengths, digests
+    return values, lengths
 
 
 def shared_runs(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.record_table import (
     BLOCK,
     BODY,
@@ -86,10 +87,6 @@ _WORDS, _WORD_BOUNDS = _end_to_end("WARC/", "HTTP/", "charset", "<meta", "<!--",
 # Not plain numbers: numba would compile a function again for each of them.
 _WARC, _HTTP, _CHARSET_WORD, _META, _COMMENT, _COMMENT_END, _SHA1 = map(np.int64, range(7))
 
-# Functions that only kernels call need no entry from Python. That saves a fifth of the time to compile them.
-_njit: Any = nb.njit
-_helper = _njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
 
 @nb.njit(cache=True, nogil=True)
 def gather(raw: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
@@ -110,12 +107,12 @@ def read_records(
     If `packed`, a record has to fill the member that ends at its place in `ends`. Else it has to be followed by another
     one, or to end at `ends[0]`: the end of the file, or a place that is not in `raw`.
     """
-    start = np.int64(0)
+    start: Any = np.int64(0)
     for place in range(len(table)):
         row = table[place]
         if packed and place == ends.size:
             return place
-        bound = ends[place] if packed else np.int64(raw.size)
+        bound: Any = ends[place] if packed else np.int64(raw.size)
         length = _read_head(raw, start, min(bound, start + _MAX_HEAD), row)
         end = row[BLOCK] + length
         behind = end + RECORD_END
@@ -132,7 +129,7 @@ def read_records(
     return len(table)
 
 
-@_helper
+@helper
 def _read_head(raw: NDArray[np.uint8], start: int, bound: int, row: NDArray[np.int64]) -> int:
     """Fills what the head of a record says. Returns the length of the block, NONE if any line is unusual.
 
@@ -188,7 +185,7 @@ def _read_head(raw: NDArray[np.uint8], start: int, bound: int, row: NDArray[np.i
     return NONE
 
 
-@_helper
+@helper
 def _is_plain_url(raw: NDArray[np.uint8], start: int, end: int) -> bool:
     """Whether the URL is printable ASCII without brackets around it, so that it is taken as it stands."""
     at = start
@@ -197,7 +194,7 @@ def _is_plain_url(raw: NDArray[np.uint8], start: int, end: int) -> bool:
     return at == end and 0 < end - start <= _MAX_URL and raw[start] != _LESS
 
 
-@_helper
+@helper
 def _read_response(raw: NDArray[np.uint8], plain: Plain, row: NDArray[np.int64]) -> bool:
     """Fills status, type, charset and body of a response. False if anything in its head is odd."""
     at, bound = row[BLOCK], min(row[END], row[BLOCK] + _MAX_HEAD)
@@ -229,7 +226,7 @@ def _read_response(raw: NDArray[np.uint8], plain: Plain, row: NDArray[np.int64])
             return False
 
 
-@_helper
+@helper
 def _read_type(raw: NDArray[np.uint8], at: int, bound: int, plain: Plain, row: NDArray[np.int64]) -> bool:
     """Whether a Content-Type is that of HTML, alone or with a charset that needs no transcoding."""
     end = at
@@ -255,7 +252,7 @@ def _read_type(raw: NDArray[np.uint8], at: int, bound: int, plain: Plain, row: N
     return bool(row[CHARSET] != NONE)
 
 
-@_helper
+@helper
 def _read_body(raw: NDArray[np.uint8], plain: Plain, row: NDArray[np.int64]) -> bool:
     """Whether the body is text of a known charset, or of none. Fills the charset that its first bytes name."""
     start, bound = row[BODY], row[END]
@@ -280,7 +277,7 @@ def _read_body(raw: NDArray[np.uint8], plain: Plain, row: NDArray[np.int64]) -> 
     return bool(at == end)
 
 
-@_helper
+@helper
 def _prescan(raw: NDArray[np.uint8], start: int, end: int, plain: Plain, row: NDArray[np.int64]) -> bool:
     """Fills the charset that the first `<meta>` with one names. False if it is written in an unusual way.
 
@@ -310,7 +307,7 @@ def _prescan(raw: NDArray[np.uint8], start: int, end: int, plain: Plain, row: ND
     return True
 
 
-@_helper
+@helper
 def _read_label(raw: NDArray[np.uint8], at: int, end: int, plain: Plain, row: NDArray[np.int64]) -> None:
     """Fills the charset of a label like `="utf-8"`, if it is written without white space and is known."""
     if at + 1 >= end or raw[at] != _EQUALS:
@@ -323,7 +320,7 @@ def _read_label(raw: NDArray[np.uint8], at: int, end: int, plain: Plain, row: ND
         row[CHARSET] = _find(raw, label, at, plain.labels, plain.bounds)
 
 
-@_helper
+@helper
 def _find(raw: NDArray[np.uint8], start: int, end: int, texts: NDArray[np.uint8], bounds: NDArray[np.int64]) -> int:
     """Which of the lower-case texts stands in [start, end), in letters of any case; NONE if none does."""
     size = end - start
@@ -338,8 +335,8 @@ def _find(raw: NDArray[np.uint8], start: int, end: int, texts: NDArray[np.uint8]
     return NONE
 
 
-@_helper
-def _is_at(raw: NDArray[np.uint8], start: int, bound: int, word: int) -> bool:
+@helper
+def _is_at(raw: NDArray[np.uint8], start: int, bound: int, word: np.int64) -> bool:
     """Whether a word stands at `start`. Its small letters may be capitals there."""
     at = _WORD_BOUNDS[word]
     if start + _WORD_BOUNDS[word + 1] - at > bound:
@@ -351,7 +348,7 @@ def _is_at(raw: NDArray[np.uint8], start: int, bound: int, word: int) -> bool:
     return bool(at == _WORD_BOUNDS[word + 1])
 
 
-@_helper
+@helper
 def _end_of_value(raw: NDArray[np.uint8], start: int, end: int) -> int:
     """The end without the blanks before it."""
     while end > start and (raw[end - 1] == _BLANK or raw[end - 1] == _TAB):
@@ -359,7 +356,7 @@ def _end_of_value(raw: NDArray[np.uint8], start: int, end: int) -> int:
     return end
 
 
-@_helper
+@helper
 def _number(raw: NDArray[np.uint8], start: int, end: int) -> int:
     """A decimal number, NONE if it is none or too long."""
     number, at = 0, start

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from samehand.kernels.bits import equal_bytes, ones
 from samehand.kernels.buckets import similarity_of
-from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
+from samehand.kernels.hashing import GOLDEN, MURMUR, absorb, finish
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.pointers import lend
 
@@ -89,27 +89,28 @@ def count_filled(values: NDArray[np.uint32]) -> NDArray[np.int16]:
 def hash_rows(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
     """A 64-bit hash of each wide sketch, never 0, to bring equal sketches together.
 
-    A state takes two values at once, and four states take turns: each has to wait for its last multiplication.
+    It is the sum of all values, each times a factor of its own (multilinear hashing): processors add many at once.
     """
+    factors = np.empty(values.shape[1], np.uint64)
+    for dimension in range(factors.size):
+        factors[dimension] = absorb(GOLDEN, np.uint64(dimension), MURMUR) | np.uint64(1)
     hashes = np.empty(values.shape[0], np.uint64)
-    turns = values.shape[1] // 8 * 8
     for row in range(values.shape[0]):
-        one, two, three, four = GOLDEN, GOLDEN + np.uint64(1), GOLDEN + np.uint64(2), GOLDEN + np.uint64(3)
-        for dimension in range(0, turns, 8):
-            one = absorb(one, _two_values(values, row, dimension), MURMUR)
-            two = absorb(two, _two_values(values, row, dimension + 2), MURMUR)
-            three = absorb(three, _two_values(values, row, dimension + 4), MURMUR)
-            four = absorb(four, _two_values(values, row, dimension + 6), MURMUR)
-        for dimension in range(turns, values.shape[1]):
-            one = absorb(one, np.uint64(values[row, dimension]), MURMUR)
-        state = absorb(absorb(absorb(one, two, MURMUR), three, MURMUR), four, MURMUR)
-        hashes[row] = max(state, np.uint64(1))
+        state = GOLDEN
+        for dimension in range(factors.size):
+            state += np.uint64(values[row, dimension]) * factors[dimension]
+        hashes[row] = max(finish(state), np.uint64(1))
     return hashes
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _two_values(values: NDArray[np.uint32], row: int, dimension: int) -> np.uint64:
-    return (np.uint64(values[row, dimension]) << np.uint64(32)) | np.uint64(values[row, dimension + 1])
+@nb.njit(cache=True, nogil=True)
+def copy_rows(
+    rows: NDArray[np.uint64], chosen: NDArray[np.int32], places: NDArray[np.int64], copied: NDArray[np.uint64]
+) -> None:
+    """Copies row chosen[i] to row places[i] of another array, for each i."""
+    for number in range(chosen.size):
+        for word in range(rows.shape[1]):
+            copied[places[number], word] = rows[chosen[number], word]
 
 
 @nb.njit(cache=True, nogil=True)

@@ -3,6 +3,9 @@
 A method has rows per page (`stage`), which are computed while pages are read, and answers over all pages (`group`),
 which are computed from those rows. Each is done once for what it was made from: `page_source` and `group_source` say
 what that is, beside the pages themselves and the methods named in `needs`.
+
+A `method.py` says what a method is. It imports what computes, and with it numba, only where something is to be
+computed: who reads answers should not have to wait for kernels.
 """
 
 from collections.abc import Callable, Collection, Sequence

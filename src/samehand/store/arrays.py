@@ -43,7 +43,7 @@ class ArrayFiles:
         """Writes rows from row `first` on."""
         handle, start, _ = self._open[name]
         at = start + first * rows.dtype.itemsize * (rows.shape[1] if rows.ndim > 1 else 1)
-        data = memoryview(np.ascontiguousarray(rows).tobytes())
+        data = np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data
         with writing(self._place):
             while data:
                 written = os.pwrite(handle, data, at)

@@ -10,6 +10,9 @@ import pyarrow.parquet as pq
 from samehand.base.files import publish, temporary_name, writing
 from samehand.store.row_groups import ROW_GROUP_ROWS
 
+_OWN = ("content_digest", "doc_id", "url")
+"""Texts that nearly every row has one of its own of."""
+
 
 class TableWriter:
     """Writes one Parquet file batch by batch, under a temporary name until it is complete and on disk."""
@@ -26,7 +29,7 @@ class TableWriter:
             self._writer = pq.ParquetWriter(
                 self._temporary,
                 self.schema,
-                compression="zstd",
+                compression=_codecs(self.schema),
                 use_dictionary=_dictionary_columns(self.schema),
                 write_page_checksum=True,
             )
@@ -52,6 +55,15 @@ class TableWriter:
             publish(self._temporary, self._path)
 
 
+def _codecs(schema: pa.Schema) -> dict[str, str]:
+    """A codec for each column. Hashes hardly get smaller: with LZ4 they take half the time to write and to read."""
+    codecs = {}
+    for field in schema:
+        leaf = ".list.element" if pa.types.is_list(field.type) or pa.types.is_large_list(field.type) else ""
+        codecs[field.name + leaf] = "lz4" if pa.types.is_fixed_size_binary(field.type) else "zstd"
+    return codecs
+
+
 def _dictionary_columns(schema: pa.Schema) -> list[str]:
-    """Columns with few values; the others (digests, fingerprints, bytes) only cost time to look through."""
-    return [field.name for field in schema if pa.types.is_string(field.type) and field.name != "content_digest"]
+    """Columns with few values; the others (addresses, digests, fingerprints, bytes) only cost time to look through."""
+    return [field.name for field in schema if pa.types.is_string(field.type) and field.name not in _OWN]

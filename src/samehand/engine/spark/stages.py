@@ -158,7 +158,7 @@ def check_met(common: Common, name: str, batches: Iterable[pa.RecordBatch]) -> B
         buckets = np.repeat(np.arange(len(starts), dtype=np.uint64), np.diff(np.append(starts, len(rows))))
         keys = (buckets << np.uint64(32)) | np.arange(len(rows), dtype=np.uint64)
         things = kind.compared(rows, settings)
-        edges, found = check_buckets(things, keys, kind.rule(settings), nothing_known(len(rows)), 0)
+        edges, found = check_buckets(things, keys, kind.rule(settings), nothing_known(len(rows)))
         page_ids = rows.column("page_id").to_numpy()
         gathered.add(page_ids[edges.pairs[:, 0]], page_ids[edges.pairs[:, 1]], edges.similarities)
         counts += found

@@ -9,7 +9,7 @@ from samehand.engine.spark.grouping import Steps, groups_of
 from samehand.grouping.forest import CheckCounts
 from samehand.methods.method import Counts
 from samehand.methods.style.channels import probe_plan
-from samehand.methods.style.method import miss_counts
+from samehand.methods.style.search import miss_counts
 from samehand.store.tables import STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
 if TYPE_CHECKING:

@@ -37,6 +37,21 @@ def digest_sets(starts: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray
     return digests
 
 
+@nb.njit(cache=True, nogil=True)
+def copy_sets(
+    starts: NDArray[np.int64],
+    words: NDArray[np.uint32],
+    rows: NDArray[np.int32],
+    places: NDArray[np.int64],
+    copied: NDArray[np.uint32],
+) -> None:
+    """Copies set rows[i] to copied[places[i]:], for each i."""
+    for number in range(rows.size):
+        start = starts[rows[number]]
+        for word in range(starts[rows[number] + 1] - start):
+            copied[places[number] + word] = words[start + word]
+
+
 @helper
 def _cosine(left: SetRows, left_row: np.uint64, right: SetRows, right_row: np.uint64) -> np.float32:
     """Words in both sets ÷ the geometric mean of their sizes (section 6.4); 0 when a set is empty."""

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.base.settings import Settings
-from samehand.methods.classes.classes import classify, read_members
 from samehand.methods.method import Counts, Method, OnGroupProgress
 from samehand.store.folder import RunFolder
 from samehand.store.tables import (
@@ -42,6 +41,8 @@ class ClassesMethod(Method):
 
     def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
         """Writes the class of each cluster."""
+        from samehand.methods.classes.classes import classify, read_members
+
         clusters = folder.read(STYLE_CLUSTERS, ["style_cluster_id"])
         members = folder.read(STYLE_MEMBERS, ["page_id", "style_cluster_id", "similarity"])
         ids = clusters.column("style_cluster_id").combine_chunks()

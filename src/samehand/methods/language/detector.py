@@ -48,13 +48,13 @@ from samehand.methods.language.features import (
 )
 from samehand.methods.language.model import Model
 from samehand.methods.language.tokens import only_tokens, tokenize
+from samehand.methods.language.verdicts import FAKE, NATURAL, NOT_PROSE, TOO_SHORT, UNKNOWN_LANGUAGE
 
 SHIPPED_MODEL = Path(__file__).parents[2] / "data" / "english.lm"
 SHIPPED_DETECTOR = Path(__file__).parents[2] / "data" / "english.detector"
 
 FORMAT = 5
 """Version of the file. A detector of another format is refused."""
-TOO_SHORT, NOT_PROSE, UNKNOWN_LANGUAGE, NATURAL, FAKE = "too short", "not prose", "unknown language", "natural", "fake"
 SALAD, SALAD_PROBABILITY = "word salad", 0.99
 SALAD_KNOWN, SALAD_COMMON, SALAD_REPEATED = 0.4, 0.05, 0.1
 """Word salad: the model knows this share of the words; fewer than this share are common words; and the five most

@@ -20,22 +20,13 @@ from samehand.base.errors import InputError
 from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
 from samehand.methods.language import evidence
 from samehand.methods.language.counting import Spans, Text, joined_texts
-from samehand.methods.language.detector import (
-    FAKE,
-    NATURAL,
-    NOT_PROSE,
-    TOO_SHORT,
-    UNKNOWN_LANGUAGE,
-    Detector,
-    DetectorRule,
-    Judgement,
-    ngram_figures,
-)
+from samehand.methods.language.detector import Detector, DetectorRule, Judgement, ngram_figures
 from samehand.methods.language.features import known_shares, ngram_columns, sums, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText
 from samehand.methods.language.measures import percent, reason
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import tokenize
+from samehand.methods.language.verdicts import FAKE, NATURAL, NOT_PROSE, TOO_SHORT, UNKNOWN_LANGUAGE
 from samehand.methods.language.vocabulary import WordCounter
 
 WINDOW, EVERY = 500, 10

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from samehand.base.errors import RunError
-from samehand.methods.language.detector import FAKE, NATURAL
+from samehand.methods.language.verdicts import FAKE, NATURAL
 from samehand.store.folder import RunFolder
 from samehand.store.tables import LANGUAGE_PAGES, STYLE_MEMBERS
 

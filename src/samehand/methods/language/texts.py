@@ -15,7 +15,7 @@ from samehand.base.errors import InputError, UsageError
 from samehand.base.settings import Settings
 from samehand.html import prose_of_texts, prose_text
 from samehand.kernels.ngrams.tries import END, FIRST_WORD, START, UNKNOWN
-from samehand.methods.language.detector import TOO_SHORT, Judgement
+from samehand.methods.language.detector import Judgement
 from samehand.methods.language.features import lowered
 from samehand.methods.language.generators import (
     SPAM_KEYWORDS,
@@ -30,6 +30,7 @@ from samehand.methods.language.markers import MarkerRule, Markers, find_markers
 from samehand.methods.language.model import Model
 from samehand.methods.language.reference import Judge
 from samehand.methods.language.tokens import tokenize
+from samehand.methods.language.verdicts import TOO_SHORT
 from samehand.methods.language.vocabulary import Vocabulary, WordCounter
 from samehand.sources.files import is_html
 from samehand.sources.find import STANDARD_INPUT

@@ -5,10 +5,11 @@ from typing import ClassVar
 from samehand.base.settings import Settings
 from samehand.base.wording import count
 from samehand.methods.method import Counts, Method, OnGroupProgress, Stage
-from samehand.methods.phrases.summary import group_phrases
-from samehand.methods.phrases.words import MOST_WORDS, WordsStage
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PHRASES_GROUPS, PHRASES_MEMBERS, PHRASES_WORDS
+
+MOST_WORDS = 5_000
+"""Words of a page that are looked at: its first ones. Pages that have more are counted."""
 
 
 class PhrasesMethod(Method):
@@ -29,6 +30,8 @@ class PhrasesMethod(Method):
 
     def stage(self, folder: RunFolder, settings: Settings) -> Stage:
         """Words."""
+        from samehand.methods.phrases.words import WordsStage
+
         return WordsStage(settings)
 
     def group_source(self, folder: RunFolder, settings: Settings) -> str:
@@ -37,6 +40,8 @@ class PhrasesMethod(Method):
 
     def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
         """Finds the phrases that pages share, and groups the pages that they make up."""
+        from samehand.methods.phrases.summary import group_phrases
+
         return group_phrases(folder, settings)
 
     def status(self, counts: Counts) -> list[str]:

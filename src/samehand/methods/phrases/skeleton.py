@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from samehand.methods.phrases.candidates import LEAST_PAGES, PHRASE
-from samehand.methods.phrases.words import MOST_WORDS
+from samehand.methods.phrases.method import MOST_WORDS
 
 CONTEXT = 2
 """Words on each side of a slot."""

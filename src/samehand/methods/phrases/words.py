@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from samehand.base.settings import Settings
 from samehand.kernels.phrases.words import LETTERS, page_words
 from samehand.methods.page_batch import PageBatch
+from samehand.methods.phrases.method import MOST_WORDS
 from samehand.store.tables import PHRASES_WORDS
-
-MOST_WORDS = 5_000
-"""Words of a page that are looked at: its first ones. Pages that have more are counted."""
 
 
 class PageWords(NamedTuple):

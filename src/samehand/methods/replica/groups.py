@@ -86,9 +86,9 @@ class Documents:
         """Similarity on the scale of the Jaccard similarity."""
         return buckets.similarities_of_pairs(self.rows, left, right)
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the same similarity."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
+    def chosen(self, rows: NDArray[np.int32]) -> "Documents":
+        """Some of the documents."""
+        return Documents(self.sets.chosen(rows), self.pairs.chosen(rows), self.cosine, self.jaccard)
 
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Those of the sets of words."""

@@ -10,8 +10,9 @@ from samehand.base.errors import InputError
 from samehand.base.neutral import csv_line, json_line
 from samehand.base.page import Outcome, Page, Skip
 from samehand.base.settings import Settings
-from samehand.methods.replica.method import SHIPPED_LEXICON, signer_of
+from samehand.methods.replica.method import SHIPPED_LEXICON
 from samehand.methods.replica.signatures import Prototypes, replica_batch
+from samehand.methods.replica.stage import signer_of
 from samehand.sources.mail.messages import read_mailbox, read_stream
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import shuffle_keys
 from samehand.grouping.forest import CheckRule
-from samehand.grouping.memory import release
+from samehand.grouping.memory import release, taken_rows
 from samehand.grouping.probes import Buckets, plan_probes
 from samehand.kernels import buckets
 from samehand.kernels.hashing import GOLDEN
@@ -66,13 +66,14 @@ class PairSketches:
         same = (self.sketches[left] == self.sketches[right]).all(axis=1)
         return np.asarray(same & (self.sizes[left] == self.sizes[right]))
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the estimated similarity."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that depend on the numbers of rows alone."""
         return shuffle_keys(rows.astype(np.int64))
+
+    def chosen(self, rows: NDArray[np.int32]) -> "PairSketches":
+        """The sketches of some documents."""
+        sketches, sizes = taken_rows([self.sketches, self.sizes], rows)
+        return PairSketches(sketches, sizes, self.shared)
 
     def release(self) -> None:
         """Gives memory back, if the sketches are mapped from a file."""

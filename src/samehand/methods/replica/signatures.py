@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from samehand.base.buffers import column_buffers
 from samehand.base.errors import SettingsError
 from samehand.grouping.comparable import shuffle_keys
+from samehand.grouping.memory import in_stretches, release
 from samehand.kernels import buckets
 from samehand.kernels.text import signing as kernel
 from samehand.kernels.text import wordsets
@@ -78,16 +79,23 @@ class WordSets:
         """Whether the sets are equal."""
         return np.equal(self.similarities(left, right), 1)
 
-    def medoids(self, members: NDArray[np.int32], starts: NDArray[np.int64], sample: int) -> NDArray[np.int32]:
-        """Medoids by the cosine."""
-        return buckets.find_medoids(self.rows, members, starts, sample)
-
     def shuffle_keys(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
         """Sort keys that depend on the numbers of rows alone."""
         return shuffle_keys(rows.astype(np.int64))
 
+    def chosen(self, rows: NDArray[np.int32]) -> "WordSets":
+        """Some of the sets. Those of a file are read front to back, and few at a time."""
+        starts = np.zeros(rows.size + 1, np.int64)
+        np.cumsum(self.starts[rows + 1] - self.starts[rows], out=starts[1:])
+        words = np.empty(int(starts[-1]), np.uint32)
+        for places in in_stretches(rows, len(self)):
+            wordsets.copy_sets(self.starts, self.words, rows[places], starts[places], words)
+            self.release()
+        return WordSets(starts, words)
+
     def release(self) -> None:
-        """Sets of words are in memory, and stay there."""
+        """Gives memory back, if the sets are mapped from a file."""
+        release(self.words)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

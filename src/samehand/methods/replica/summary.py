@@ -1,6 +1,5 @@
 """From signatures to the answers of a run: groups of near replicas, their members, and who shares text."""
 
-import dataclasses
 import tempfile
 from collections import Counter
 from typing import Any
@@ -98,15 +97,6 @@ def stored_sketches(rows: pa.Table) -> tuple[NDArray[np.uint8], NDArray[np.int32
     return signed.sketches, signed.pairs
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _MappedSets(WordSets):
-    """Sets of words in a file."""
-
-    def release(self) -> None:
-        """Gives memory back."""
-        release(self.words)
-
-
 def _load_sets(folder: RunFolder, wanted: NDArray[np.bool_]) -> WordSets:
     """The sets of words of the wanted documents, and empty ones of all others."""
     rows = np.flatnonzero(wanted)
@@ -121,7 +111,7 @@ def _load_sets(folder: RunFolder, wanted: NDArray[np.bool_]) -> WordSets:
         np.cumsum(starts, out=starts)
         file.flush()
         words = np.memmap(file, np.uint32, "r+", shape=(int(starts[-1]),)) if starts[-1] else np.zeros(0, np.uint32)
-    return _MappedSets(starts, words)
+    return WordSets(starts, words)
 
 
 def _with_urls(folder: RunFolder, shares: pa.Table) -> pa.Table:

@@ -17,7 +17,7 @@ from samehand.methods.sites.homes import domains_of, site_homes
 from samehand.methods.sites.nameservers.stored import stored_servers
 from samehand.methods.sites.providers import judge
 from samehand.methods.sites.tags import TagSequences
-from samehand.methods.sites.verdicts import ACCUSING, KINDS, NO_PROVIDER, OK, PARKED, UNKNOWN, VERDICT_ORDER, Verdicts
+from samehand.methods.sites.verdicts import ACCUSING, KINDS, NO_PROVIDER, VERDICT_ORDER, Verdicts
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PROVIDERS, SITE_CLUSTERS, SITE_PAGES, SITES, STYLE_MEMBERS
 
@@ -126,11 +126,3 @@ def _counts(verdicts: Verdicts) -> dict[str, Any]:
         "providers": {verdict: providers[verdict] for verdict in VERDICT_ORDER},
         "clusters": verdicts.clusters.num_rows,
     }
-
-
-def providers_line(counts: dict[str, int]) -> str:
-    """What is known of providers, in words."""
-    if not sum(counts.values()):
-        return "no provider is known"
-    verdicts = f"{counts[PARKED]:,} parked, {counts[OK]:,} ok, {counts[UNKNOWN]:,} with too few sites"
-    return f"{sum(counts.values()):,} providers: {verdicts}"

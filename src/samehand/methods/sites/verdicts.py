@@ -32,3 +32,11 @@ class Verdicts:
     sites: pa.Table
     clusters: pa.Table
     providers: pa.Table
+
+
+def providers_line(counts: dict[str, int]) -> str:
+    """What is known of providers, in words."""
+    if not sum(counts.values()):
+        return "no provider is known"
+    verdicts = f"{counts[PARKED]:,} parked, {counts[OK]:,} ok, {counts[UNKNOWN]:,} with too few sites"
+    return f"{sum(counts.values()):,} providers: {verdicts}"

@@ -29,6 +29,7 @@ from samehand.methods.style.clusters import (
     summarise,
 )
 from samehand.methods.style.fingerprints import Stored, style_batch
+from samehand.methods.style.links import weakest_edge
 from samehand.methods.style.own_hosts import hosts_named_in, mask_host
 from samehand.methods.style.sketches import open_sketches
 from samehand.store.folder import RunFolder
@@ -85,16 +86,13 @@ class StyleAnswers:
 
     def weakest_link(self, page_ids: NDArray[np.int64]) -> WeakestLink | None:
         """The weakest of the links that hold these pages together; None when no link joins them directly."""
-        rows = np.zeros(len(self._page_ids), np.bool_)
-        rows[self._folder.page_ids.rows(page_ids)] = True
-        inside = np.flatnonzero(rows[self._forest.pairs].all(axis=1))
-        if not inside.size:
+        found = weakest_edge(self._folder, page_ids)
+        if found is None:
             return None
-        weakest = inside[np.argmin(self._forest.similarities[inside])]
-        rows = self._forest.pairs[weakest]
-        left, right = (self._pages.url(row) for row in rows)
-        similarity = float(self._forest.similarities[weakest])
-        return WeakestLink(similarity, left, right, *by_channel(self._sketches, *rows))
+        similarity, *ids = found
+        left, right = self._folder.page_ids.rows(np.array(ids)).tolist()
+        channels = by_channel(self._sketches, left, right)
+        return WeakestLink(similarity, self._pages.url(left), self._pages.url(right), *channels)
 
     # One to all.
 

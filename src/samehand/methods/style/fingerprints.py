@@ -28,12 +28,12 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     Every fingerprint is made here, those of a scan as well as that of a page someone asks about.
     """
     data, offsets = column_buffers(pages.column("content"))
-    values, lengths, digests = fingerprint_buffers(data, offsets, settings)
+    values, lengths = fingerprint_buffers(data, offsets, settings)
     markup = markup_fingerprints(data, offsets, settings)
     masked = mask_own_hosts(pages, settings.host_mask_max_page_bytes)
     if masked:
         rows, again = list(masked), end_to_end(masked.values())
-        values[rows], lengths[rows], digests[rows] = fingerprint_buffers(*again, settings)
+        values[rows], lengths[rows] = fingerprint_buffers(*again, settings)
         markup[rows] = markup_fingerprints(*again, settings)
     filled = sketches.count_filled(values)
     keys = np.zeros(filled.size, np.uint64)
@@ -42,7 +42,7 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
         keys[row] = _exact_match_key(pages.column("content")[row].as_py() if content is None else content, settings)
     columns = [
         pages.column("page_id"),
-        *map(pa.array, (lengths, digests, keys, filled)),
+        *map(pa.array, (lengths, keys, filled)),
         _fixed(values),
         *(pa.array(sketches.count_filled(half)) for half in halves(markup)),
         _fixed(markup),

@@ -64,8 +64,8 @@ def tables_of(settings: Settings) -> HashTables:
 
 def fingerprint_buffers(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: Settings
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
-    """Fingerprints, noise lengths and noise digests of pages that lie end to end."""
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Fingerprints and noise lengths of pages that lie end to end."""
     tables = tables_of(settings)
     return noise.fingerprint_pages(
         data,

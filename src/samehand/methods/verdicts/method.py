@@ -6,7 +6,6 @@ from typing import ClassVar
 from samehand.base.settings import Settings
 from samehand.methods.guard import never_guard
 from samehand.methods.method import Counts, Method, OnGroupProgress
-from samehand.methods.verdicts.judge import judge_run
 from samehand.methods.verdicts.model import run_weights
 from samehand.methods.verdicts.policy import read_policy
 from samehand.store.folder import RunFolder
@@ -42,6 +41,8 @@ class VerdictsMethod(Method):
 
     def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
         """Judges pages, sites, clusters and providers."""
+        from samehand.methods.verdicts.judge import judge_run
+
         return judge_run(folder, run_weights(folder), read_policy(settings.policy))
 
     def status(self, counts: Counts) -> list[str]:

@@ -32,7 +32,6 @@ STYLE_FINGERPRINTS = Table(
     (
         PAGE_ID,
         Column("noise_bytes", WHOLE, "Bytes of noise."),
-        Column("noise_digest", HASH, "Hash of the noise."),
         Column("exact_match_key", HASH, "Pages too small to compare are grouped if this key is equal; 0: never."),
         Column("filled", pa.int16(), "Filled dimensions of the fingerprint."),
         Column(

@@ -1,0 +1,101 @@
+"""Blocks of rows that meet each other, so that a search has only a few rows in memory at a time.
+
+Every probe sends its buckets to blocks (`kernels.blocks`), in a file. Then the rows of some blocks are gathered, and
+their buckets are checked, until all blocks had their turn.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samehand.kernels import blocks as kernel
+from samehand.kernels.buckets import sort_by_bucket
+
+BLOCK_ROWS = 1 << 16
+"""There is a block for about so many rows: sketches of so many stay in a processor's cache."""
+SHELF_ROWS, SHELF_SHARE = 1 << 17, 8
+"""Blocks of about so many rows, or of this part of all rows, are gathered at once."""
+_PIECE = 1 << 22
+"""Entries that are in memory at a time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Piece:
+    """Buckets of a shelf: block i has entries[starts[p, i]:starts[p, i + 1]] for each p."""
+
+    entries: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shelf:
+    """Blocks whose rows are gathered at once. Those of block i are rows[starts[i]:starts[i + 1]], in order."""
+
+    blocks: "Blocks"
+    first: int
+    rows: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def pieces(self) -> Iterator[Piece]:
+        """All buckets of these blocks, some at a time."""
+        return self.blocks.pieces(self.first, self.first + len(self))
+
+    def ranked(self, block: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """What `kernel.keys_of_block` needs of one of these blocks."""
+        return kernel.ranked(self.rows[self.starts[block] : self.starts[block + 1]], self.blocks.rows)
+
+
+class Blocks:
+    """Where rows are at home, and the buckets of all blocks in a file."""
+
+    def __init__(self, rows: int, file: IO[bytes]) -> None:
+        self.rows = rows
+        self._count = min(kernel.MOST, 1 + rows // BLOCK_ROWS)
+        self._homes = np.full(rows, kernel.HOMELESS, np.uint8)
+        self._guests = np.zeros(rows, np.uint64)
+        self._file = file
+        self._starts = [np.zeros((0, self._count + 1), np.int64)]
+        self._written = 0
+
+    def route(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Sends buckets to blocks: to be called for parts of one probe after those of another."""
+        return kernel.route(sort_by_bucket(keys), self._homes, self._guests, self._count)
+
+    def add(self, entries: NDArray[np.uint32], starts: NDArray[np.int64]) -> None:
+        """Puts what `route` found into the file."""
+        self._file.write(entries.data)
+        self._starts.append(self._written + starts[np.newaxis])
+        self._written += entries.size
+
+    def shelves(self) -> Iterator[Shelf]:
+        """All blocks, some at a time."""
+        limit = max(SHELF_ROWS, self.rows // SHELF_SHARE)
+        sizes = np.bincount(self._homes, minlength=kernel.MOST)
+        first = held = 0
+        for block in range(self._count):
+            held += sizes[block]
+            if held >= limit or block == self._count - 1:
+                yield Shelf(self, first, *kernel.rows_of_blocks(self._homes, self._guests, first, block + 1))
+                first, held = block + 1, 0
+
+    def pieces(self, first: int, stop: int) -> Iterator[Piece]:
+        """The buckets of the blocks from `first` to `stop`, some at a time."""
+        starts = np.concatenate(self._starts)[:, first : stop + 1]
+        sizes = starts[:, -1] - starts[:, 0]
+        numbers = np.cumsum(sizes) // _PIECE
+        for parts in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(numbers)) + 1):
+            yield self._read(starts[parts], sizes[parts])
+
+    def _read(self, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Piece:
+        entries = np.empty(int(sizes.sum()), np.uint32)
+        begins = np.cumsum(sizes) - sizes
+        for start, begin, size in zip(starts[:, 0].tolist(), begins.tolist(), sizes.tolist(), strict=True):
+            self._file.seek(4 * start)
+            self._file.readinto(entries[begin : begin + size].data)  # type: ignore[attr-defined]
+        return Piece(entries, starts - starts[:, :1] + begins[:, np.newaxis])
