@@ -42,7 +42,7 @@ SIZES = {500: 80, 2000: 60, 5000: 24, 10000: 12}
 REPLICATIONS = 3
 METHODS = ("perplexity 3", "perplexity 4", "entropy 3", "entropy 4", "detector")
 FLOORS = {500: 0.2, 2000: 0.8, 5000: 0.9, 10000: 0.9}
-"""The least F of the detector in any cell, by words. The worst cell of 500 words is chains of three words of context."""
+"""The least F of the detector in any cell, by words. The worst one of 500 words is chains of three words of context."""
 TARGETS = {500: 0.90, 2000: 0.95}
 PATTERN = 0.75
 """Least F of the paper's scores where the paper says they find fakes; novels, whose authors differ, are the worst."""
