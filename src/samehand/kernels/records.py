@@ -274,7 +274,16 @@ def _read_body(raw: NDArray[np.uint8], plain: Plain, row: NDArray[np.int64]) -> 
     at, end = start, min(bound, start + _WIDE_LOOK)
     while at < end and raw[at] != 0:
         at += 1
-    return bool(at == end)
+    return at == end and _is_ascii(raw, start, bound)
+
+
+@helper
+def _is_ascii(raw: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Whether no byte needs a charset. Where a page names none, the careful reader guesses it."""
+    seen = np.uint8(0)
+    for at in range(np.uint64(start), np.uint64(end)):
+        seen |= raw[at]
+    return bool(seen < 0x80)
 
 
 @helper

@@ -31,11 +31,11 @@ class Probes:
         return len(self.noise) + (len(self.markup) if self.markup else 0)
 
     def columns(self, stored: Stored) -> list[NDArray[np.uint32]]:
-        """The buckets of fingerprints, a row for each probe. Pages with little markup are in no bucket of markup."""
+        """The buckets of fingerprints, a row for each probe. Pages with next to no markup are in no bucket of it."""
         columns = [*self.noise.columns(stored.values)]
         if self.markup:
             found = self.markup.columns(stored.markup)
-            found[:, stored.values_filled + stored.skeleton_filled < 2 * self.poor] = EMPTY
+            found[:, stored.values_filled + stored.skeleton_filled < self.poor] = EMPTY
             columns += [*found]
         return columns
 
