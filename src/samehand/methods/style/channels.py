@@ -87,6 +87,11 @@ class StyleSketches(Sketches):
             self.poor,
         )
 
+    @property
+    def width(self) -> int:
+        """Bytes of all three sketches of a page."""
+        return sum(words.itemsize * words.shape[1] for words in (self.words, self.values_words, self.skeleton_words))
+
     def cross(self, block: slice, queries: Any) -> NDArray[np.float32]:
         """Similarities of queries to a block of rows."""
         return channels.cross_similarities(self.block(block), queries)
