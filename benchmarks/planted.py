@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from samehand.base.page import PAGE_SCHEMA
@@ -116,9 +115,8 @@ def _write_part(
     nothing = {field.name: _default(field, rows) for field in PAGE_SCHEMA if field.name not in columns}
     pages = pa.table({**columns, **nothing}).select(PAGE_SCHEMA.names).cast(PAGE_SCHEMA)
     for name, part in ((STYLE_FINGERPRINTS, table), (PAGES, pages)):
-        target = folder.part_path(name, number)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(part, target, compression="zstd", row_group_size=2048, use_dictionary=False)
+        with folder.writer(name, settings, number) as writer:
+            writer.write(part)
 
 
 def _fingerprints(values: NDArray[np.uint32]) -> list[Any]:

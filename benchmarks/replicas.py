@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.planted import PART_ROWS, plant, planted_values
@@ -72,9 +71,8 @@ def _write_documents(
         ],
         schema=REPLICA_SIGNATURES.schema(settings),
     )
-    target = folder.part_path(REPLICA_SIGNATURES, number)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, target, compression="zstd", row_group_size=2048, use_dictionary=False)
+    with folder.writer(REPLICA_SIGNATURES, settings, number) as writer:
+        writer.write(table)
 
 
 def _fixed(rows: NDArray[np.uint8]) -> pa.Array:

@@ -4,6 +4,7 @@ import csv
 import re
 import sys
 import tarfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,14 @@ def debian_pages(data: Path) -> list[LabelledPage]:
         )
         for row in rows
     ]
+
+
+HALVES = ("chosen", "reported")
+
+
+def half_of(content: bytes) -> str:
+    """The half of a corpus that a page or text is in: what rules are chosen by, or what is reported."""
+    return HALVES[zlib.crc32(content) % 2]
 
 
 class PairScore(NamedTuple):

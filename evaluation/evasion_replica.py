@@ -4,6 +4,9 @@ Texts of five kinds, three copies of each, every copy disguised with a seed of i
 Told: pair recall and precision of the groups, and of groups and shared text together. Then the same article inside
 another page's template, and what is found among natural texts, where nobody copied on purpose. Exits with 1 when a
 floor is missed.
+
+Texts and pages are split in two by a hash. Rules are chosen with one half (`--half chosen`); the report is about the
+other half.
 """
 
 import argparse
@@ -20,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from evaluation.corpora import HALVES, half_of
 from evaluation.disguises import DISGUISES, Disguise
 from evaluation.replica_benchmark import Pairs, gram_containment, gram_jaccard, grouped_pairs, sharing_pairs, word_grams
 from evaluation.style import Floor
@@ -36,6 +40,7 @@ TEXTS, COPIES, NATURAL = 30, 3, 1000
 """Texts of each kind, copies of each text, and natural texts around them."""
 
 WORDS = (100, 400)
+PROSE_BLOCK = 12
 ARTICLE_BLOCK, ARTICLE_BLOCKS, MOST_BETWEEN = 20, 5, 6
 """A block of an article has so many words, an article so many blocks, and gaps of fewer short ones between them."""
 
@@ -57,7 +62,9 @@ def main() -> None:
     """Prints the report; exits with 1 below a floor."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    data = parser.parse_args().data
+    parser.add_argument("--half", choices=HALVES, default="reported", help="texts that rules were chosen by, or not")
+    chosen = parser.parse_args()
+    data = chosen.data
     collections = {
         "blogs": blogs(data),
         "reviews": reviews(data),
@@ -65,8 +72,12 @@ def main() -> None:
         "written news": human_news(data),
         "mail": [text for folder in HAM for text in mails(data)[folder]],
     }
-    floors = [*_print_disguises(collections), *_print_templates(real_pages(data))]
-    _print_natural(collections, real_pages(data))
+    collections = {
+        name: [text for text in texts if half_of(text) == chosen.half] for name, texts in collections.items()
+    }
+    pages = {name: page for name, page in real_pages(data).items() if half_of(page) == chosen.half}
+    floors = [*_print_disguises(collections), *_print_templates(pages)]
+    _print_natural(collections, pages)
     print("\nfloors")
     for floor in floors:
         print(f"  {'ok  ' if floor.holds else 'MISS'} {floor.name:66} {floor.reached:8.3f} (at least {floor.floor})")
@@ -184,14 +195,16 @@ def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
     others = random.Random(5).sample(range(len(parted)), len(parted))
     moved_pages = [_page_of(parted[other][0], parted[own][1], parted[other][2]) for own, other in enumerate(others)]
     found = grouped([*(_page_of(*parts) for parts in parted), *moved_pages], are_pages=True)
-    right = wrong = right_shared = wrong_shared = 0
+    right = wrong = right_shared = wrong_shared = in_parts = 0
     in_groups, in_all = grouped_pairs(found), sharing_pairs(found)
     count, moved = 0, len(parted)
     for own, other in enumerate(others):
         if own != other:
             count += 1
             right += (own, moved + own) in in_groups
-            wrong += (other, moved + own) in in_groups
+            is_wrong = (other, moved + own) in in_groups
+            wrong += is_wrong
+            in_parts += is_wrong and 2 * _running(parted[other]) > _words(parted[other][1])
             right_shared += (own, moved + own) in in_all
             wrong_shared += (other, moved + own) in in_all
     outside = [1 - _words(parts[1]) / _words(list(itertools.chain(*parts))) for parts in parted]
@@ -201,9 +214,11 @@ def _print_templates(pages: dict[str, bytes]) -> list[Floor]:
     print(f"  {'':40} in groups   in groups or sharing text")
     print(f"  {'same article, other template':40} {right / count:9.3f}   {right_shared / count:9.3f}")
     print(f"  {'same template, other article (wrong)':40} {wrong / count:9.3f}   {wrong_shared / count:9.3f}")
+    print(f"    {in_parts} of {wrong} groups: the template holds half as much running text as the article,")
+    print("    so the text of the page goes on elsewhere, and both pages share it")
     return [
         Floor("same article in another template: recall in groups", right / count, 0.80),
-        Floor("- same template, other article: share in groups", -wrong / count, -0.03),
+        Floor("- same template, other article, no text in common: share in groups", (in_parts - wrong) / count, -0.01),
     ]
 
 
@@ -227,6 +242,11 @@ class Block:
 
 def _words(blocks: Sequence[Block]) -> int:
     return sum(block.words for block in blocks)
+
+
+def _running(parts: Sequence[Sequence[Block]]) -> int:
+    """Words of running text outside of the article."""
+    return _words([block for block in (*parts[0], *parts[2]) if block.words >= PROSE_BLOCK and not block.is_menu])
 
 
 def blocks_of(page: bytes) -> list[Block]:

@@ -27,6 +27,7 @@ from evaluation.sites_reliability import BOTH_RIGHT, is_right, print_reliability
 from evaluation.sites_truth import Home, Read, home_pages, other_pages, read
 from evaluation.sites_unseen import print_unseen
 from evaluation.style import Floor
+from samehand.methods.sites.clusters import Rules
 from samehand.methods.sites.features import Features, page_features
 from samehand.methods.sites.kinds import RULES, page_rules
 from samehand.methods.sites.phrases import SOURCE, compile_phrases, fold, shipped_phrases
@@ -59,7 +60,13 @@ GROUPS = {
     "nothing": (EMPTY, SHELL),
     "honest": (REAL, UNSURE, FARM, *OWNED),
 }
-VENDOR_CLASSES = (f"{SOURCE}feed", f"{SOURCE}parking-host", f"{SOURCE}default", f"{SOURCE}suspended")
+VENDOR_CLASSES = (
+    f"{SOURCE}feed",
+    f"{SOURCE}feed-weak",
+    f"{SOURCE}parking-host",
+    f"{SOURCE}default",
+    f"{SOURCE}suspended",
+)
 """Classes of signs that name kits and vendors."""
 
 
@@ -81,8 +88,10 @@ def main() -> None:
     unseen = [*made_hands(), *(packaged_hands(given.packaged) if given.packaged else [])]
     floors += print_unseen(unseen)
     floors += print_owners(homes, verdicts)
-    floors += print_farms(given.data)
-    floors += print_reliability(votes(homes, verdicts, unseen))
+    _print_paper(homes, taken)
+    of_farms, farm_voices = print_farms(given.data)
+    floors += of_farms
+    floors += print_reliability(votes(homes, verdicts, unseen) | {FARM: farm_voices})
     _print_misses(homes, said, verdicts)
     _print_cost(taken)
     for seed in given.seeds:
@@ -93,7 +102,7 @@ def main() -> None:
     sys.exit(not all(floor.holds for floor in floors))
 
 
-def _judged(homes: Sequence[Home], taken: Read) -> Verdicts:
+def _judged(homes: Sequence[Home], taken: Read, rules: Rules | None = None) -> Verdicts:
     """The whole method, without name servers."""
     found = page_features(taken.rows, taken.markup, data=taken.data, offsets=taken.offsets)
     sites = pa.table(
@@ -104,11 +113,12 @@ def _judged(homes: Sequence[Home], taken: Read) -> Verdicts:
             "providers": pa.array([[]] * len(homes), pa.list_(pa.string())),
         }
     )
-    clusters, families = styles_of(homes)
+    clusters, families = styles_of(homes) if rules is None else (None, None)
     return judge(
         sites,
         tag_sequences(taken.markup),
         Features(pa.Table.from_batches([found])),
+        rules,
         style_clusters=clusters,
         style_families=families,
         threads=1,
@@ -165,6 +175,16 @@ def _print_accused(homes: Sequence[Home], said: Sequence[str], others: Sequence[
     print(f"\nreal sites accused: {len(accused)} of {len(honest)}, at most {most:.4f}")
     print(f"  {', '.join(accused) or 'none'}")
     return [Floor("real sites not accused", 1 - len(accused) / len(honest), 1 - 1 / 2000)]
+
+
+def _print_paper(homes: Sequence[Home], taken: Read) -> None:
+    """The paper's rule on real pages: all sites in one pool, because nobody knows their name servers."""
+    said = _judged(homes, taken, Rules.paper()).sites.sort_by("page_id").column("kind").to_pylist()
+    accused = Counter(home.kind for home, kind in zip(homes, said, strict=True) if kind == PARKED_ADS)
+    parked = sum(home.kind in GROUPS["parked"] for home in homes)
+    found = sum(accused[kind] for kind in GROUPS["parked"])
+    print(f"\nthe paper's rule on the same pages: {accused.total()} accused, {found} of {parked} parked ones")
+    print(f"  {', '.join(f'{kind} {count}' for kind, count in accused.most_common())}")
 
 
 def _print_left_out(homes: Sequence[Home]) -> list[Floor]:

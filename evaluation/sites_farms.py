@@ -28,8 +28,11 @@ Text = Callable[[int, int, random.Random], str]
 """The text of page j of site i."""
 
 
-def print_farms(data: Path) -> list[Floor]:
-    """Prints which planted farms are found, and which honest sites are called farms."""
+def print_farms(data: Path) -> tuple[list[Floor], list[bool]]:
+    """Prints which planted farms are found, and which honest sites are called farms.
+
+    Returns the floors, and for each hand that is called a farm whether it is one.
+    """
     said = _said(data)
     found: dict[str, list[bool]] = {}
     for site, kind in said.items():
@@ -42,10 +45,12 @@ def print_farms(data: Path) -> list[Floor]:
     farms = [calls for name, calls in found.items() if name.startswith("bad-")]
     honest = [call for name, calls in found.items() if not name.startswith("bad-") for call in calls]
     hands = sum(2 * sum(calls) >= len(calls) for calls in farms) / len(farms)
-    return [
-        Floor("farms: planted hands found", hands, 0.6),
+    voices = [name.startswith("bad-") for name, calls in found.items() if any(calls)]
+    floors = [
+        Floor("farms: planted hands found", hands, 0.8),
         Floor("farms: honest sites not called farm", 1 - sum(honest) / len(honest), 1.0),
     ]
+    return floors, voices
 
 
 def _said(data: Path) -> dict[str, str]:
@@ -102,12 +107,17 @@ def _sites(hand: str, text: Text, *, is_linked: bool) -> Iterator[tuple[str, str
 
 
 def _template(draw: random.Random) -> tuple[str, str]:
-    """What stands before and behind the text on all pages of a hand: blocks with names of their own, as themes have."""
-    tags, blocks = ("div", "section", "aside", "header", "span"), []
+    """What stands before and behind the text on all pages of a hand: blocks with words of their own, as themes have."""
+    tags, blocks = ("div", "section", "aside", "header", "ul", "table", "nav", "h2", "h3", "p", "form", "footer"), []
     for number in range(60):
         tag, name, other = draw.choice(tags), f"{draw.getrandbits(20):05x}", f"{draw.getrandbits(16):04x}"
+        label = f"{draw.choice(_LABELS)} {draw.choice(_TOWNS)} {draw.choice(_LABELS)}"
         inside = draw.choice(
-            (f'<a href="/{name}" rel="{other}">&raquo;</a>', f'<img src="/i/{name}.png" alt="">', "<br>")
+            (
+                f'<a href="/{name}" rel="{other}">{label}</a>',
+                f'<img src="/i/{name}.png" alt="{label}">',
+                f"<b>{label}</b>",
+            )
         )
         blocks.append(f'<{tag} class="{name} x-{other}" id="{other}_{number}">{inside}</{tag}>\n')
     return "".join(blocks[:30]), "".join(blocks[30:])

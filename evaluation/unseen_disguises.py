@@ -1,121 +1,102 @@
-"""Disguises of pages that were written after the rules of style were fixed.
+"""Ten disguises of pages that were written after the rules of style were fixed.
 
-What they achieve is reported as it was found: nothing in samehand was chosen with them in view.
+Nothing in samehand was chosen with them in view, and none of them was tried before all were written. docs/style.md has
+what they achieved when they were first run.
 """
 
 import random
 import re
-from collections.abc import Callable
 
 from evaluation.page_disguises import ADDRESS, TEXT, Disguise, each_tag, each_value, inserted, noise, outside, word
 
-
-def text_as_references(page: bytes, draw: random.Random) -> bytes:
-    """A third of the letters of the text as references."""
-
-    def encode(found: "re.Match[bytes]") -> bytes:
-        return re.sub(rb"[a-z](?![a-z]*;)", lambda f: b"&#%d;" % f[0][0] if draw.random() < 0.33 else f[0], found[0])
-
-    return outside(page, lambda part: TEXT.sub(encode, part))
+_NAME = re.compile(rb"</?([A-Za-z]+)")
 
 
-def percent_encoded(page: bytes, draw: random.Random) -> bytes:
-    """Letters of addresses as %xx, at random."""
+def dot_segments(page: bytes, draw: random.Random) -> bytes:
+    """A folder and the way back out of it before every path."""
 
     def change(name: bytes, value: bytes) -> bytes:
-        if name not in ADDRESS:
+        is_path = name in ADDRESS and re.match(rb"(?![a-z]+:|//|#)", value, re.I)
+        if not is_path or draw.random() < 0.5:
             return value
-        path = value.find(b"/", value.find(b"//") + 2 if b"//" in value else 0)
-        encoded = re.sub(rb"[a-z]", lambda f: b"%%%02x" % f[0][0] if draw.random() < 0.2 else f[0], value[path:])
-        return value[:path] + encoded if path >= 0 else value
+        return (b"/" if value.startswith(b"/") else b"") + word(draw) + b"/../" + value.lstrip(b"/")
 
     return each_tag(page, lambda tag: each_value(tag, change))
 
 
-def absolute_addresses(page: bytes, draw: random.Random) -> bytes:
-    """In half of the pages every relative address with the site's own name before it."""
-    site = b"http://www.%s.example" % word(draw)
-    if draw.random() < 0.5:
-        return page
-
-    def change(name: bytes, value: bytes) -> bytes:
-        is_relative = name in ADDRESS and not re.match(rb"[a-z]+:|//|#", value, re.I)
-        return site + b"/" * (not value.startswith(b"/")) + value if is_relative else value
-
-    return each_tag(page, lambda tag: each_value(tag, change))
+def start_tags_left_out(page: bytes, draw: random.Random) -> bytes:
+    """Half of the pages without start and end tags of html, head, body and tbody that have no attributes."""
+    return page if draw.random() < 0.5 else re.sub(rb"</?(html|head|body|tbody)\s*>", b"", page, flags=re.I)
 
 
-def other_attributes(page: bytes, draw: random.Random) -> bytes:
-    """A title, a language, a role or an alternative text in 30 % of the tags."""
+def synonyms(page: bytes, draw: random.Random) -> bytes:
+    """Other elements that look the same, one choice for each page."""
+    pairs = [(b"b", b"strong"), (b"i", b"em"), (b"div", b"section"), (b"ul", b"menu"), (b"section", b"article")]
+    chosen = {old: new for old, new in pairs if draw.random() < 0.5}
 
     def change(tag: bytes) -> bytes:
-        if tag.startswith(b"</") or draw.random() > 0.3:
-            return tag
-        name = draw.choice([b"title", b"lang", b"role", b"alt", b"tabindex", b"accesskey"])
-        extra = b" %s='%s%s'" % (name, word(draw), noise(draw, 3).translate(None, b"'<>"))
-        return re.sub(rb"\s*/?>$", lambda found: extra + found[0], tag)
+        return _NAME.sub(lambda found: found[0].replace(found[1], chosen.get(found[1].lower(), found[1])), tag, count=1)
 
     return each_tag(page, change)
 
 
-def in_head(make: Callable[[random.Random], bytes], count: int) -> Disguise:
-    """Elements in the head."""
+def slashes_in_tags(page: bytes, draw: random.Random) -> bytes:
+    """Slashes between attributes, and before the end of tags."""
 
-    def disguise(page: bytes, draw: random.Random) -> bytes:
-        made = b"".join(make(draw) for _ in range(count))
-        return re.sub(rb"</head>", lambda _: made + b"</head>", page, count=1, flags=re.I)
+    def change(tag: bytes) -> bytes:
+        if tag.startswith(b"</") or draw.random() < 0.5:
+            return tag
+        tag = re.sub(rb"(?<=[\"'])\s+(?=[a-z-]+=)", b"/", tag, flags=re.I)
+        return re.sub(rb"(?<=[\"'a-z0-9])\s*/?>$", b" />", tag, flags=re.I)
 
-    return disguise
+    return each_tag(page, change)
 
 
-def _off_screen(draw: random.Random) -> bytes:
-    how = draw.choice(
-        [b"position:absolute;left:-9999px", b"opacity:0", b"font-size:0", b"visibility:hidden", b"height:0"]
+def no_break_spaces(page: bytes, draw: random.Random) -> bytes:
+    """References to no-break spaces for a tenth of the blanks of the text."""
+
+    def change(found: "re.Match[bytes]") -> bytes:
+        return re.sub(rb"(?<=[a-z]) (?=[a-z])", lambda f: b"&nbsp;" if draw.random() < 0.1 else f[0], found[0])
+
+    return outside(page, lambda part: TEXT.sub(change, part))
+
+
+def links_in_two(page: bytes, draw: random.Random) -> bytes:
+    """A tenth of the links as two links to the same address, side by side."""
+
+    def change(found: "re.Match[bytes]") -> bytes:
+        if draw.random() > 0.1:
+            return found[0]
+        return b"%s%s </a>%s%s</a>" % (found[1], found[2], found[1], found[3])
+
+    return re.sub(rb"(<a\s[^<>]*>)([a-z]+) ([a-z ]+)</a>", change, page, flags=re.I)
+
+
+def _nothing_shown(draw: random.Random) -> bytes:
+    return draw.choice(
+        [
+            b"<map name=%s><area href=/%s></map>" % (word(draw), word(draw)),
+            b"<picture><source srcset=/%s.png></picture>" % word(draw),
+            b"<embed width=0 height=0 src=/%s>" % word(draw),
+            b"<datalist><option>%s</datalist>" % word(draw),
+        ]
     )
-    return b"<p style='%s'>%s, %s</p>" % (how, word(draw), word(draw))
-
-
-def _wrapped_words(draw: random.Random) -> bytes:
-    name = draw.choice([b"ins", b"q", b"abbr", b"cite", b"time", b"dfn"])
-    return b"<%s>%s</%s>" % (name, word(draw), name)
-
-
-def _tracker(draw: random.Random) -> bytes:
-    return b"<script src='//%s.example/%s%s.js'></script>" % (
-        word(draw),
-        word(draw),
-        noise(draw, 3).translate(None, b"'<>?#"),
-    )
-
-
-def _pixel(draw: random.Random) -> bytes:
-    return b"<img width=1 height=1 src='/%s%s.gif'>" % (word(draw), noise(draw, 3).translate(None, b"'<>?#"))
 
 
 UNSEEN: dict[str, Disguise] = {
-    "letters of the text as references": text_as_references,
-    "percent-encoded addresses": percent_encoded,
-    "absolute addresses in half of the pages": absolute_addresses,
-    "titles, languages, roles at 30 % of tags": other_attributes,
-    "thirty links in the head": in_head(
-        lambda draw: (
-            b"<link rel='%s' href='/%s%s.css'>" % (word(draw), word(draw), noise(draw, 3).translate(None, b"'<>?#"))
-        ),
-        30,
+    "empty tables at 3 % of tags": inserted(lambda draw: b"<table><tr><td></td></tr></table>", 0.03),
+    "sections of CDATA at 10 % of tags": inserted(
+        lambda draw: b"<![CDATA[%s]]>" % noise(draw, 6).translate(None, b"<>"), 0.1
     ),
-    "thirty scripts in the head": in_head(_tracker, 30),
-    "scripts by address at 5 % of tags": inserted(_tracker, 0.05),
-    "pixels at 5 % of tags": inserted(_pixel, 0.05),
-    "pixels at 30 % of tags": inserted(_pixel, 0.3),
-    "text off screen by inline style at 10 % of tags": inserted(_off_screen, 0.1),
-    "text off screen by inline style at 30 % of tags": inserted(_off_screen, 0.3),
-    "empty list items at 10 % of tags": inserted(lambda draw: b"<ul><li></li></ul>", 0.1),
-    "words in phrases of other kinds at 30 % of tags": inserted(_wrapped_words, 0.3),
-    "processing instructions, declarations at 30 % of tags": inserted(
-        lambda draw: draw.choice([b"<?%s?>", b"<!%s>", b"</ %s>"]) % noise(draw, 6).translate(None, b"<>-"), 0.3
+    "a folder and back before half of the paths": dot_segments,
+    "start tags left out in half of the pages": start_tags_left_out,
+    "elements that look the same": synonyms,
+    "slashes in tags": slashes_in_tags,
+    "areas, sources, empty players at 3 % of tags": inserted(_nothing_shown, 0.03),
+    "hidden fields of text at 3 % of tags": inserted(
+        lambda draw: b"<textarea hidden><a href='%s'>x</a></textarea>" % noise(draw, 4).translate(None, b"'<>&"), 0.03
     ),
-    "end tags of everything left out in half of the pages": lambda page, draw: (
-        re.sub(rb"</(span|font|b|i|em|strong|center)\s*>", b"", page, flags=re.I) if draw.random() < 0.5 else page
-    ),
+    "no-break spaces": no_break_spaces,
+    "a tenth of the links in two": links_in_two,
 }
 """Disguises that nobody had in mind when the rules were made."""

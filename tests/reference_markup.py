@@ -16,7 +16,7 @@ _SKELETON = (
 )
 _OPTIONAL = "li p td tr th dt dd option body html head optgroup caption"
 _VOID = "input hr embed frame img br wbr link meta source area base col param track"
-_STANDS = "iframe td th button select textarea video object embed applet input hr frame"
+_STANDS = "iframe button select textarea video object embed applet input hr frame"
 _UNSEEN = "audio canvas datalist dialog video object"
 _RAW = "title textarea style xmp iframe noembed noframes noscript script template plaintext"
 _SIZED = "iframe embed object video input img"
@@ -143,6 +143,8 @@ def path_of(value: bytes) -> bytes:
     text = "".join(character for _, character in characters)
     head = re.compile(r"(?:[0-9A-Za-z]{0,16}:)?//[^/?#]*[./]*").match(text) or re.compile(r"[./]*").match(text)
     assert head
+    if text[head.end() : head.end() + 1] == "#" and head.end():
+        return b""
     return value[characters[head.end() - 1][0] :] if head.end() else value
 
 
@@ -322,7 +324,7 @@ def streams(page: bytes) -> tuple[bytes, bytes]:
             _write(tag, values, skeleton)
             if tag.name in STANDS or len(empty) == 16:
                 empty.clear()
-            elif len(values) > before[1]:
+            elif len(values) > before[1] and tag.name not in ("td", "th"):
                 empty.append(before)
     return bytes(values), bytes(skeleton)
 

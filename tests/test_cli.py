@@ -93,10 +93,13 @@ def test_show_lists_members_hosts_and_the_weakest_link(
     run: Path, demo_run: samehand.Run, samehand_command: Command
 ) -> None:
     best = demo_run.clusters().table.to_pylist()[0]
-    ended = samehand_command("show", run, best["cluster_number"])
+    ended = samehand_command("show", run, best["cluster_number"], "--top", "0")
     assert f"{best['pages']} pages, {best['hosts']} hosts, {best['sites']} sites" in ended.out
     assert "weakest link" in ended.out
     assert best["centre_url"] in ended.out
+    explained = samehand_command("show", run, best["cluster_number"], "--why").out
+    assert "source of A" in explained
+    assert "skeleton of both" in explained
     rows = samehand_command("show", run, best["cluster_number"], "--format", "jsonl").out.splitlines()
     similarities = [json.loads(row)["similarity"] for row in rows]
     assert len(rows) == best["pages"]

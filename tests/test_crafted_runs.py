@@ -25,6 +25,7 @@ import pytest
 import samehand
 from crawls import page, small_crawl, write_warc
 from samehand.base.settings import Settings
+from samehand.store.done import digest_of
 
 DATA = Path(samehand.__file__).parent / "data"
 COMMANDS: dict[str, list[str]] = {
@@ -97,17 +98,20 @@ def text(name: str, content: str | bytes) -> Callable[[Path], None]:
 
 
 def edited(name: str, *path: Any, to: Any = None, missing: bool = False) -> Callable[[Path], None]:
-    """Replaces or removes one value of a JSON file."""
+    """Replaces or removes one value of a JSON file. A stranger knows how to make the digest of a record."""
 
     def change(run: Path) -> None:
         stored = json.loads((run / name).read_text())
-        inner = stored
+        is_record = name.startswith("done/")
+        inner = stored["record"] if is_record else stored
         for step in path[:-1]:
             inner = inner[step]
         if missing:
             del inner[path[-1]]
         else:
             inner[path[-1]] = to
+        if is_record:
+            stored["digest"] = digest_of(stored["record"])
         (run / name).write_text(json.dumps(stored))
 
     return change

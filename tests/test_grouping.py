@@ -20,9 +20,9 @@ from samehand.grouping.cuts import (
     supported,
     without_bridges,
 )
-from samehand.grouping.edges import Edges, cut, spanning_forest
+from samehand.grouping.edges import Edges, cut, in_groups, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, check_buckets, find_forest, join_equal
-from samehand.grouping.medoids import find_medoids
+from samehand.grouping.medoids import find_medoids, regrouped
 from samehand.grouping.probes import Buckets, ProbePlan, miss_probability, plan_probes
 from samehand.grouping.sketches import NARROW, Sketches, lanes_of, sketch_words
 from samehand.kernels import sketches as kernel
@@ -150,8 +150,12 @@ def test_chains_are_split_until_every_group_coheres(rows: list[list[int]], min_c
     given_sketches = sketches(rows)
     forest, _ = forest_of(rows, all_probes())
     before = cut(forest, len(rows), 0.4)
-    after = split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * min_centre_ratio)
+    after, judged = split_chains(given_sketches, forest, before, threshold=0.4, least=0.4 * min_centre_ratio)
     groups = find_medoids(given_sketches, np.arange(len(rows), dtype=np.int32), after)
+    several = in_groups(after)
+    wanted, found = find_medoids(given_sketches, several, after[several]), regrouped(given_sketches, after, judged)
+    for field in dataclasses.fields(found):
+        assert getattr(found, field.name).tolist() == getattr(wanted, field.name).tolist()
     assert (groups.similarities >= np.float32(0.4 * min_centre_ratio)).all()
     for label in set(after.tolist()):
         members = np.flatnonzero(after == label)
@@ -232,7 +236,7 @@ def test_a_worm_is_cut_and_a_bunch_is_not() -> None:
     given_sketches = sketches(rows)
     forest, _ = forest_of(rows, all_probes())
     chained = cut(forest, len(rows), 0.4)
-    after = split_chains(given_sketches, forest, chained, threshold=0.4, least=0.28)
+    after, _ = split_chains(given_sketches, forest, chained, threshold=0.4, least=0.28)
     assert set(after[len(worm) :].tolist()) == {len(worm)}
     assert set(chained[: len(worm)].tolist()) == {0}
     assert len(set(after[: len(worm)].tolist())) > 1

@@ -135,6 +135,7 @@ DISGUISES = {
     "text without ink": PAGE.replace(b"<h1>", b"<a href='/p:q'>&nbsp;&#8203;</a><p>\xe2\x80\x8b</p><h1>"),
     "anchors": PAGE.replace(b"<h1>", b"<a name='x:y'><h1>"),
     "parts of tables": PAGE.replace(b"<tr>", b"<colgroup><col></colgroup><tbody><tr>"),
+    "empty tables": PAGE.replace(b"<h1>", b"<table><tr><td></td><td> </table><h1>"),
     "items outside lists": PAGE.replace(b"<h1>", b"<dt><option><legend><h1>"),
     "off screen": PAGE.replace(b"<p>", b"<p style='position:absolute;left:-999px'>x</p><p>"),
     "style by references": PAGE.replace(b"<p>", b"<p style='opacity&#58;0'>x</p><p>"),

@@ -16,25 +16,26 @@ from samehand.methods.style.fingerprints import halves
 DIMENSIONS, MARKUP, POOR = 16, 32, 6
 
 
-def combined(noise: float, markup: float, skeleton: float, poor_pages: int) -> float:
+def combined(noise: float, markup: float, skeleton: float, poor_pages: int, is_tiny: bool) -> float:
     knots = [(0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.58, 0.60), (1.0, 1.0)]
-    if poor_pages == 2:
-        return noise
-    trusted = noise if markup >= 0.15 else min(noise, 2.5 * markup)
-    if poor_pages == 1:
+    trusted = noise if markup >= 0.15 or poor_pages == 2 else min(noise, 2.5 * markup)
+    if is_tiny:
         return trusted
     (x0, y0), (x1, y1) = next(pair for pair in itertools.pairwise(knots) if markup <= pair[1][0])
     alone = 0.6 + (skeleton - 0.56) / 0.44 * 0.4 if skeleton >= np.float32(0.56) else 0.0
-    return max(trusted, y0 + (markup - x0) / (x1 - x0) * (y1 - y0), alone)
+    alone = max(y0 + (markup - x0) / (x1 - x0) * (y1 - y0), alone)
+    return max(trusted, alone) if alone >= np.float32(0.6) or not poor_pages else trusted
 
 
 SHARES = st.integers(0, 128).map(lambda matches: float(np.float32(matches / 128)))
 
 
-@given(SHARES, SHARES, SHARES, st.integers(0, 2))
-def test_combined_equals_reference(noise: float, markup: float, skeleton: float, poor_pages: int) -> None:
-    found = channels.combined(np.float32(noise), np.float32(markup), np.float32(skeleton), poor_pages)
-    assert found == pytest.approx(combined(noise, markup, skeleton, poor_pages), abs=1e-6)
+@given(SHARES, SHARES, SHARES, st.integers(0, 2), st.booleans())
+def test_combined_equals_reference(
+    noise: float, markup: float, skeleton: float, poor_pages: int, is_tiny: bool
+) -> None:
+    found = channels.combined(np.float32(noise), np.float32(markup), np.float32(skeleton), poor_pages, is_tiny)
+    assert found == pytest.approx(combined(noise, markup, skeleton, poor_pages, is_tiny), abs=1e-6)
 
 
 def test_markup_alone_is_worth_less_than_noise() -> None:
@@ -69,9 +70,10 @@ def test_rows_equal_reference(noise: np.ndarray, markup: np.ndarray) -> None:
         filled = [[np.count_nonzero(half[row] != reference.EMPTY) for half in halves(markup)] for row in (left, right)]
         found = [reference.matches(half[left], half[right], bits=4) for half in halves(markup)]
         whole = sum(matches for matches, _ in found) / max(1, sum(either for _, either in found))
-        skeleton = found[1][0] / max(1, found[1][1]) if min(side[1] for side in filled) >= POOR else 0.0
+        skeleton = found[1][0] / max(1, found[1][1]) if min(side[1] for side in filled) >= POOR / 2 else 0.0
         poor = sum(sum(side) < 2 * POOR for side in filled)
-        wanted = combined(reference.similarity(noise[left], noise[right]), whole, skeleton, poor)
+        is_tiny = min(sum(side) for side in filled) < POOR
+        wanted = combined(reference.similarity(noise[left], noise[right]), whole, skeleton, poor, is_tiny)
         pair = np.array([left], np.int32), np.array([right], np.int32)
         assert buckets.similarities_of_pairs(table, *pair)[0] == pytest.approx(wanted, abs=1e-5)
         assert across[left, right] == pytest.approx(wanted, abs=1e-5)

@@ -117,6 +117,24 @@ def test_without_name_servers_sites_are_judged_in_a_pool(demo: DemoFiles, tmp_pa
     assert found.counts["without_servers"] == len(said)
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_equal_shells_are_found_with_and_without_name_servers(known: bool, tmp_path: Path) -> None:
+    names = [f"{a}{b}.com" for a in ("red", "blue", "tall", "old", "wide") for b in ("lamp", "boat", "tree")]
+    shell = "<html><title>{}</title><script src=http://fill.example/s.js></script><div id=x></div>"
+    rows = [{"url": f"http://{name}/", "html": shell.format(name)} for name in names]
+    rows += [{"url": f"http://nameless-{name}/", "html": shell.format("")} for name in names]
+    (tmp_path / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "ns.csv").write_text("domain,ns\n" + "".join(f"{name},ns1.host.example\n" for name in names))
+    run = samehand.scan(str(tmp_path / "pages.jsonl"), tmp_path / "run", workers=1, signals="style")
+    files = [str(tmp_path / "ns.csv")] if known else []
+    found = judge_run(run.path, nameservers=files).verdicts.sites.to_pylist()
+    kinds = {row["site"]: (row["kind"], row["site_cluster_id"] is None) for row in found}
+    assert all(kinds[name] == ("parked-ads", False) for name in names)
+    assert all(
+        kinds[f"nameless-{name}"] == ("shell", True) for name in names
+    )  # kinds that show no site join no cluster
+
+
 def test_dns_is_asked_for_what_no_file_knows_and_only_once(demo: DemoFiles, tmp_path: Path) -> None:
     run = samehand.scan(str(demo.crawl), tmp_path / "run", workers=1, signals="style")
     with demo.nameservers.open(newline="") as handle:

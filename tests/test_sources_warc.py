@@ -526,6 +526,9 @@ BODY_STARTS = (
     b"<meta" + b" x" * 300 + b" charset=utf-8>",
     b"<p>" + b"x" * 1000 + b"<meta charset=utf-8>",
     b"<p>" + b"x" * 1007 + b"<meta charset=u",
+    "<p>Автор этой страницы не назвал своей кодировки, хотя мог бы. ".encode("koi8-r") * 9,
+    "<p>このページは文字コードを宣言していません。".encode("cp932") * 9,
+    "<p>kein Zeichensatz, aber Umlaute: äöü ".encode() * 9,
 )
 WARC_FIELDS = (
     b"WARC-Date: 2024-02-29T00:00:00Z",

@@ -65,7 +65,7 @@ def sync_folder(path: Path) -> None:
 
 def copy_whole(source: Path, target: Path) -> None:
     """Makes `target` a copy of `source`. Processes that have the old file mapped keep it."""
-    with write_whole(target) as handle, source.open("rb") as content:
+    with source.open("rb") as content, writing(target), write_whole(target) as handle:
         shutil.copyfileobj(content, handle, 1 << 20)
 
 

@@ -16,8 +16,6 @@ from samehand.kernels.buckets import sort_by_bucket
 
 BLOCK_ROWS = 1 << 16
 """There is a block for about so many rows: sketches of so many stay in a processor's cache."""
-SHELF_ROWS, SHELF_SHARE = 1 << 17, 8
-"""Blocks of about so many rows, or of this part of all rows, are gathered at once."""
 _PIECE = 1 << 22
 """Entries that are in memory at a time."""
 
@@ -73,9 +71,8 @@ class Blocks:
         self._starts.append(self._written + starts[np.newaxis])
         self._written += entries.size
 
-    def shelves(self) -> Iterator[Shelf]:
-        """All blocks, some at a time."""
-        limit = max(SHELF_ROWS, self.rows // SHELF_SHARE)
+    def shelves(self, limit: int) -> Iterator[Shelf]:
+        """All blocks, about so many rows at a time."""
         sizes = np.bincount(self._homes, minlength=kernel.MOST)
         first = held = 0
         for block in range(self._count):

@@ -1,9 +1,12 @@
 """What grouping needs to know of the rows it groups."""
 
-from typing import Any, Protocol, Self
+from collections.abc import Iterator
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+GATHERED_LEAST, GATHERED_BYTES = 1 << 16, 32
 
 
 class Comparable(Protocol):
@@ -22,6 +25,10 @@ class Comparable(Protocol):
     def chosen(self, rows: NDArray[np.int32]) -> Self:
         """Some of the rows in memory, as rows of their own."""
 
+    @property
+    def width(self) -> int:
+        """Bytes of a row, about."""
+
     def release(self) -> None:
         """Gives memory back that sorting can use, until the rows are needed again."""
 
@@ -37,6 +44,26 @@ class Searchable(Comparable, Protocol):
 
     def are_same(self, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether row left[i] is the same as row right[i], given that a hash says so."""
+
+
+_Things = TypeVar("_Things", bound=Comparable)
+
+
+def at_once(width: int, rows: int) -> int:
+    """How many of `rows` of so many bytes are gathered at once: those that take GATHERED_BYTES for each of all rows."""
+    return max(GATHERED_LEAST, GATHERED_BYTES * rows // max(width, 1))
+
+
+def gathered_pairs(
+    things: _Things, left: NDArray[np.int32], right: NDArray[np.int32]
+) -> Iterator[tuple[slice, _Things, NDArray[np.int32], NDArray[np.int32]]]:
+    """Pairs of rows, some at a time: which ones, and the rows of both ends gathered with the place of each end."""
+    block = at_once(things.width, len(left))
+    for first in range(0, len(left), block):
+        chosen = slice(first, min(first + block, len(left)))
+        rows, places = np.unique(np.concatenate([left[chosen], right[chosen]]), return_inverse=True)
+        one, other = np.split(places.astype(np.int32), 2)
+        yield chosen, things.chosen(rows), one, other
 
 
 def shuffle_keys(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:

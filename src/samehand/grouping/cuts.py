@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from samehand.grouping.comparable import Comparable
 from samehand.grouping.edges import Edges, in_groups
-from samehand.grouping.medoids import by_group, find_medoids
+from samehand.grouping.medoids import Groups, by_group, find_medoids
 from samehand.kernels import graph
 
 SUPPORT_SAMPLE = 8
@@ -139,18 +139,19 @@ class _Samples:
 
 def split_chains(
     things: Comparable, forest: Edges, labels: NDArray[np.int32], *, threshold: float, least: float
-) -> NDArray[np.int32]:
-    """Splits groups that are chains: the paper's "worms" (figure 3).
+) -> tuple[NDArray[np.int32], Groups]:
+    """Splits groups that are chains: the paper's "worms" (figure 3). Returns labels, and the groups before the split.
 
     A member stays in its group when its similarity to the group's medoid reaches `least`. The others are grouped anew
     among themselves, by the same forest edges, until every member of every group is near its medoid.
     """
     things.release()
-    labels = labels.copy()
+    labels, before = labels.copy(), Groups.none()
     links = forest.above(threshold)
     active = in_groups(labels)
     while least > 0 and active.size:
         groups = find_medoids(things, active, labels[active])
+        before = before if before.labels.size else groups
         is_near = groups.similarities >= np.float32(least)
         away = groups.members[~is_near]
         if not away.size:
@@ -163,7 +164,7 @@ def split_chains(
         links = links[is_away[left] & is_away[right] & (labels[left] == labels[right])]
         labels[away] = graph.components(links.packed, labels.size)[away]
         active = away[in_groups(labels[away])]
-    return labels
+    return labels, before
 
 
 def join_twins(forest: Edges, labels: NDArray[np.int32], *, least: float) -> NDArray[np.int32]:

@@ -1,8 +1,6 @@
 """Edges between rows, their maximum spanning forest, and its connected components at a threshold."""
 
 import dataclasses
-import itertools
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +24,6 @@ class Edges:
     def none(cls) -> "Edges":
         """No edges."""
         return cls(np.zeros(0, np.uint64), np.zeros(0, np.float32))
-
-    @classmethod
-    def read(cls, file: IO[bytes], counts: list[int]) -> "Edges":
-        """From a file of blocks of edges: the pairs of a block, then its similarities."""
-        edges = cls(np.empty(sum(counts), np.uint64), np.empty(sum(counts), np.float32))
-        for count, end in zip(counts, itertools.accumulate(counts), strict=True):
-            edges.packed[end - count : end] = np.frombuffer(file.read(8 * count), np.uint64)
-            edges.similarities[end - count : end] = np.frombuffer(file.read(4 * count), np.float32)
-        return edges
 
     @property
     def pairs(self) -> NDArray[np.int32]:

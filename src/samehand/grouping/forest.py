@@ -10,8 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.grouping.blocks import SHELF_ROWS, SHELF_SHARE, Blocks, Piece, Shelf
-from samehand.grouping.comparable import Searchable
+from samehand.grouping.blocks import Blocks, Piece, Shelf
+from samehand.grouping.comparable import Searchable, at_once, gathered_pairs
 from samehand.grouping.edges import Edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
 from samehand.grouping.probes import Buckets, Columns
@@ -90,7 +90,7 @@ def find_forest(
             if progress:
                 progress(counts.probes, total)
         found = [joined]
-        for shelf in divided.shelves():
+        for shelf in divided.shelves(at_once(things.width, len(things))):
             found += _check_shelf(things, shelf, rule, pool, counts)
         if progress:
             progress(total, total)
@@ -110,21 +110,12 @@ def join_equal(
     is_twin = ~is_first & (identity[order] != 0)
     left, right = firsts[is_twin], order[is_twin]
     is_alone, found = np.ones(order.size, np.bool_), [Edges.none()]
-    block = max(SHELF_ROWS, order.size // SHELF_SHARE)
-    for first in range(0, len(left), block):
-        edges = _joined(things, left[first : first + block], right[first : first + block])
-        is_alone[edges.pairs[:, 1]] = False
-        found.append(edges.above(edge_threshold))
+    for chosen, gathered, one, other in gathered_pairs(things, left, right):
+        same = gathered.are_same(one, other)  # so far only a hash says so
+        ends, similarities = (left[chosen][same], right[chosen][same]), gathered.similarities(one[same], other[same])
+        is_alone[ends[1]] = False
+        found.append(Edges.of(*ends, similarities).above(edge_threshold))
     return spanning_forest(found, order.size), is_alone
-
-
-def _joined(things: Searchable, left: NDArray[np.int32], right: NDArray[np.int32]) -> Edges:
-    """Edges between the rows that are really the same: so far only a hash says so."""
-    rows = np.unique(np.concatenate([left, right]))
-    gathered = things.chosen(rows)
-    ends = [np.searchsorted(rows, end).astype(np.int32) for end in (left, right)]
-    same = gathered.are_same(*ends)
-    return Edges.of(left[same], right[same], gathered.similarities(ends[0][same], ends[1][same]))
 
 
 def _keys_ahead(

@@ -5,12 +5,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.grouping.comparable import Comparable
+from samehand.grouping.comparable import Comparable, at_once
+from samehand.grouping.edges import in_groups
 from samehand.kernels import buckets
 
 MEDOID_SAMPLE = 64
-_BLOCK, _BLOCKS = 1 << 17, 4
-"""Members are gathered in blocks of at least so many, in about so many blocks."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,6 +22,12 @@ class Groups:
     medoids: NDArray[np.int32]
     similarities: NDArray[np.float32]
 
+    @classmethod
+    def none(cls) -> "Groups":
+        """No groups."""
+        rows, values = np.zeros(0, np.int32), np.zeros(0, np.float32)
+        return cls(rows, np.zeros(1, np.int64), rows, rows, values)
+
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum over each group's members of `values`, which stand in member order."""
         return np.add.reduceat(values, self.starts[:-1]) if self.labels.size else np.zeros(0)
@@ -30,6 +35,26 @@ class Groups:
     def sizes(self) -> NDArray[np.int64]:
         """Members in each group."""
         return np.diff(self.starts)
+
+    def chosen(self, groups: NDArray[np.int64]) -> "Groups":
+        """Some of the groups."""
+        sizes = self.sizes()[groups]
+        starts = np.append(0, np.cumsum(sizes))
+        places = np.repeat(self.starts[groups] - starts[:-1], sizes) + np.arange(starts[-1])
+        return Groups(
+            self.labels[groups], starts, self.members[places], self.medoids[groups], self.similarities[places]
+        )
+
+    def joined(self, other: "Groups") -> "Groups":
+        """These groups and others, by label."""
+        if not self.labels.size or not other.labels.size:
+            return self if self.labels.size else other
+        names = ("labels", "members", "medoids", "similarities")
+        labels, members, medoids, similarities = (
+            np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
+        )
+        starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
+        return Groups(labels, starts, members, medoids, similarities).chosen(np.argsort(labels, kind="stable"))
 
 
 def find_medoids(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> Groups:
@@ -44,10 +69,24 @@ def find_medoids(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np
     is_first[1:] = names[1:] != names[:-1]
     starts = np.append(np.flatnonzero(is_first), names.size)
     medoids, similarities = np.empty(len(starts) - 1, np.int32), np.empty(members.size, np.float32)
-    block = max(_BLOCK, members.size // _BLOCKS)
+    block = 2 * at_once(things.width, members.size)  # nothing else is in memory here
     for first in range(0, members.size, block):
         _judge(things, members, starts, slice(first, min(first + block, members.size)), medoids, similarities)
     return Groups(names[is_first], starts, members, medoids, similarities)
+
+
+def regrouped(things: Comparable, labels: NDArray[np.int32], before: Groups) -> Groups:
+    """The groups of two rows and more. Those that are as they were `before` are not judged again."""
+    rows = in_groups(labels)
+    sizes = before.sizes()
+    stays = np.bincount(labels, minlength=1)[before.labels] == sizes
+    same = labels[before.members] == np.repeat(before.labels, sizes)
+    stays &= np.add.reduceat(same, before.starts[:-1], dtype=np.int64) == sizes if sizes.size else True
+    known = before.chosen(np.flatnonzero(stays))
+    is_known = np.zeros(labels.size, np.bool_)
+    is_known[known.members] = True
+    rows = rows[~is_known[rows]]
+    return known.joined(find_medoids(things, rows, labels[rows]))
 
 
 def _judge(

@@ -47,6 +47,11 @@ def taken_rows(arrays: Sequence[NDArray[Any]], rows: NDArray[np.int32]) -> list[
     return found
 
 
+def stretches(count: int) -> list[slice]:
+    """All of `count` rows, some neighbouring ones at a time."""
+    return [slice(first, min(first + _STRETCH, count)) for first in range(0, count, _STRETCH)]
+
+
 def in_stretches(rows: NDArray[np.int32], count: int) -> list[NDArray[np.int64]]:
     """The places of some of `count` rows, sorted by row, in parts that have neighbouring rows."""
     order = np.argsort(rows, kind="stable")

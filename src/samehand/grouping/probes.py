@@ -33,7 +33,7 @@ class Buckets:
     folder: Path | None = None
 
     def spool(self) -> IO[bytes]:
-        """A temporary file for edges. It is beside the columns, because /tmp may be in memory."""
+        """A temporary file for what the search puts aside. It is beside the columns, because /tmp may be in memory."""
         return tempfile.TemporaryFile(dir=self.folder)
 
 

@@ -66,6 +66,11 @@ class Sketches:
         """Sort keys that depend on the page_ids of rows alone."""
         return shuffle_keys(self.page_ids[rows])
 
+    @property
+    def width(self) -> int:
+        """Bytes of a sketch, without its page_id and the like."""
+        return int(self.words.itemsize * self.words.shape[1])
+
     def chosen(self, rows: NDArray[np.int32]) -> Self:
         """The sketches of some rows."""
         names = [field.name for field in dataclasses.fields(self) if isinstance(getattr(self, field.name), np.ndarray)]

@@ -31,7 +31,8 @@ _WORTH = np.array([knot[1] for knot in KNOTS])
 class StyleRows(NamedTuple):
     """Narrow sketches of noise, and of both streams of markup: punctuation of values and skeleton, of equal size.
 
-    A stream that fills fewer than `poor` dimensions says little.
+    Where both streams together fill fewer than twice `poor` dimensions, markup says nothing against noise, and alone
+    only that pages are nearly the same; below `poor` it says nothing.
     """
 
     words: NDArray[np.uint64]
@@ -46,16 +47,18 @@ class StyleRows(NamedTuple):
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_pages: int) -> np.float32:
-    """The similarity of two pages, of which none, one or both have little markup."""
-    if poor_pages == 2:
-        return noise
-    trusted = noise if markup >= np.float32(AGREES) else min(noise, np.float32(np.float32(FACTOR) * markup))
-    if poor_pages:
+def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_pages: int, is_tiny: bool) -> np.float32:
+    """The similarity of two pages, of which none, one or both have little markup, or one next to none."""
+    agrees = poor_pages == 2 or markup >= np.float32(AGREES)
+    trusted = noise if agrees else min(noise, np.float32(np.float32(FACTOR) * markup))
+    if is_tiny:
         return trusted
     share = np.float32((skeleton - SAME_SKELETON) / (1.0 - SAME_SKELETON))
-    alone = np.float32(SAME_WORTH + share * (1.0 - SAME_WORTH)) if share >= 0 else np.float32(0.0)
-    return max(worth(markup), trusted, alone)
+    shape = np.float32(SAME_WORTH + share * (1.0 - SAME_WORTH)) if share >= 0 else np.float32(0.0)
+    alone = max(worth(markup), shape)
+    if poor_pages and alone < np.float32(SAME_WORTH):
+        return trusted
+    return max(trusted, alone)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
@@ -86,15 +89,17 @@ def _between(rows: StyleRows, row: np.uint64, others: StyleRows, other: np.uint6
         other,
     )
     markup = np.float32((in_values[0] + in_skeleton[0]) / max(in_values[1] + in_skeleton[1], np.int64(1)))
-    shapes = min(rows.skeleton_filled[row], others.skeleton_filled[other])
-    skeleton = np.float32(in_skeleton[0] / max(in_skeleton[1], np.int64(1))) if shapes >= rows.poor else np.float32(0.0)
-    poor_pages = int(_is_poor(rows, row)) + int(_is_poor(others, other))
-    return combined(noise, markup, skeleton, poor_pages)
+    skeleton = np.float32(in_skeleton[0] / max(in_skeleton[1], np.int64(1)))
+    if 2 * min(rows.skeleton_filled[row], others.skeleton_filled[other]) < rows.poor:
+        skeleton = np.float32(0.0)
+    left, right = _filled(rows, row), _filled(others, other)
+    poor_pages = int(left < 2 * rows.poor) + int(right < 2 * rows.poor)
+    return combined(noise, markup, skeleton, poor_pages, min(left, right) < rows.poor)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _is_poor(rows: StyleRows, row: np.uint64) -> bool:
-    return bool(rows.values_filled[row] + rows.skeleton_filled[row] < 2 * rows.poor)
+def _filled(rows: StyleRows, row: np.uint64) -> int:
+    return int(rows.values_filled[row]) + int(rows.skeleton_filled[row])
 
 
 @similarity_of(StyleRows)

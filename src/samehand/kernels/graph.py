@@ -8,30 +8,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.hashing import MURMUR
-
 _ROW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-
-
-@nb.njit(cache=True, nogil=True)
-def drop_seen(pairs: NDArray[np.uint64], similarities: NDArray[np.float32], seen: NDArray[np.uint64]) -> int:
-    """Moves the edges that are not in `seen` to the front, enters them there, and returns how many there are.
-
-    Similar rows meet in many probes. `seen` is a hash table with one place for a pair: a new pair replaces an old one,
-    so an edge may come twice, but no edge is lost.
-    """
-    kept = 0
-    mask = np.uint64(seen.size - 1)
-    for edge in range(pairs.size):
-        pair = pairs[edge]
-        mixed = (pair ^ (pair >> np.uint64(29))) * MURMUR
-        place = (mixed >> np.uint64(24)) & mask
-        if seen[place] != pair:
-            seen[place] = pair
-            pairs[kept], similarities[kept] = pair, similarities[edge]
-            kept += 1
-    return kept
 
 
 @nb.njit(cache=True, nogil=True)

@@ -53,17 +53,18 @@ class DoneRecords:
         if not path.is_file():
             return None
         try:
-            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            record = {}
-        if not _is_sound(name, record):
+            stored = None
+        record: dict[str, Any] = stored["record"] if fits(stored, {"record": dict, "digest": str}) else {}
+        if not _is_sound(name, record) or digest_of(record) != stored["digest"]:
             raise RunError(f"{path} is damaged. Remove it, then run the command again that wrote it.")
         return record
 
     def set(self, name: str, record: Mapping[str, Any]) -> None:
         """Records that `name` is done."""
         with write_whole(self.path / f"{name}.json") as handle:
-            handle.write((json.dumps(record, sort_keys=True) + "\n").encode())
+            handle.write((json.dumps({"digest": digest_of(record), "record": record}, sort_keys=True) + "\n").encode())
 
     def remove(self, name: str) -> None:
         """`name` has to be done again."""

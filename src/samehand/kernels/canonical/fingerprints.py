@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.canonical.names import Tables
-from samehand.kernels.canonical.streams import SKELETON, VALUES, canonical_page, room_for
+from samehand.kernels.canonical.room import SKELETON, VALUES, room_for
+from samehand.kernels.canonical.streams import canonical_page
 from samehand.kernels.compaction import BLOCK
 from samehand.kernels.noise import EMPTY, fingerprint_noise
 from samehand.kernels.segments import longest_segment, readable_segment

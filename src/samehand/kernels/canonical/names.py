@@ -16,14 +16,14 @@ from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html import attributes, tagnames
 from samehand.kernels.html.tagnames import NAMES, Names, packed_name
 
-(KEPT, BOX, OPTIONAL_END, VOID, STANDS, HEAD_ONLY, ONCE, UNSEEN, ADDRESSED, SIZED, PICTURE, RAW, SCRIPT) = (
-    1 << place for place in range(13)
+(KEPT, BOX, OPTIONAL_END, VOID, STANDS, CELL, HEAD_ONLY, ONCE, UNSEEN, ADDRESSED, SIZED, PICTURE, RAW, SCRIPT) = (
+    1 << place for place in range(14)
 )
 """Traits of an element: it is in the streams; it is a box, which is never in the skeleton, and in the stream of values
-only with attributes; its end tag may be missing; it has no end tag; it is there even where it is empty; it counts
-before `<body>` only; it counts once; nobody sees its content; it counts with an address only; it does not count if it
-is tiny; it leaves no trace but fills what is around it; its content is skipped, by the rules of raw text or of
-scripts."""
+only with attributes; its end tag may be missing; it has no end tag; it is there even where it is empty; it is there if
+its table is; it counts before `<body>` only; it counts once; nobody sees its content; it counts with an address only;
+it does not count if it is tiny; it leaves no trace but fills what is around it; its content is skipped, by the rules of
+raw text or of scripts."""
 
 EMPTIED, STYLE, HIDDEN, TYPE, ADDRESS, SIZE = (1 << place for place in range(6))
 """Traits of an attribute: its value does not count; it is `style`, `hidden`, `type`; an address; a width or height."""
@@ -46,7 +46,8 @@ _SAME = {"ol": "ul", "dir": "ul", "menu": "ul"}
 _TRAITS = {
     OPTIONAL_END: "li p td tr th dt dd option body html head optgroup caption",
     VOID: "input hr embed frame img br wbr link meta source area base col param track",
-    STANDS: "iframe td th button select textarea video object embed applet input hr",
+    STANDS: "iframe button select textarea video object embed applet input hr",
+    CELL: "td th",
     HEAD_ONLY: "frameset frame",
     ONCE: "html head body",
     UNSEEN: "audio canvas datalist dialog video object",

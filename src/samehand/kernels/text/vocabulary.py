@@ -10,28 +10,36 @@ from numpy.typing import NDArray
 
 from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN, absorb
+from samehand.kernels.html.blocks import word_at
 from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
+from samehand.kernels.pointers import pointer
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _BLOCK = 256
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
+def _chunk(data: NDArray[np.uint8], start: int, length: int) -> np.uint64:
+    """Up to eight bytes from `start` on as a number, the first one in the lowest bits."""
+    if start + 8 <= data.size:
+        word: np.uint64 = word_at(pointer(data), np.uint64(start))
+        return word if length >= 8 else word & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
+    chunk = np.uint64(0)
+    for place in range(min(length, 8)):
+        chunk |= np.uint64(data[start + place]) << np.uint64(8 * place)
+    return chunk
+
+
+@helper
 def _read(data: NDArray[np.uint8], start: int, end: int) -> tuple[np.uint64, np.uint64]:
     """A hash of the bytes data[start:end], and the first eight of them as a number."""
     state = np.uint64(end - start) * GOLDEN
-    first, chunk, shift = np.uint64(0), np.uint64(0), np.uint64(0)
-    for place in range(np.uint64(start), np.uint64(end)):
-        chunk |= np.uint64(data[place]) << shift
-        shift += np.uint64(8)
-        if shift == 64:
-            if place < np.uint64(start) + np.uint64(8):
-                first = chunk
-            state = absorb(state, chunk, GOLDEN)
-            chunk = shift = np.uint64(0)
-    if end - start < 8:
-        first = chunk
+    first = chunk = _chunk(data, start, end - start)
+    while end - start >= 8:
+        state = absorb(state, chunk, GOLDEN)
+        start += 8
+        chunk = _chunk(data, start, end - start)
     state = absorb(state, chunk, GOLDEN) * GOLDEN
     return state ^ (state >> np.uint64(29)), first
 

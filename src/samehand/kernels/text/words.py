@@ -31,6 +31,8 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 _LOW_BYTE = np.uint64(0xFF)
 _HALF = np.uint64(32)
 _CODE = np.uint32((1 << LETTER_SHIFT) - 1)
+_FIRST_LETTER = np.uint32(1 << KIND_SHIFT)
+"""From here on entries of characters are no separators."""
 _LETTER = np.uint32(31)
 _BEFORE_A = np.uint64(0x60)
 _MAY_BE_ALIKE = np.uint32(1 << ALIKE | 1 << WEAK)
@@ -80,9 +82,13 @@ def gather_words(
             facts[count, 0], facts[count, 1] = begin, position
             facts[count, 2] = np.uint64(is_long and digits <= most) * np.uint64(IS_WORD) + np.uint64(is_long) * _TWO
             count += np.uint64(length > 0)
-            state, length, digits, begin = key[0], np.uint64(0), np.uint64(0), position + size
+            position += size
+            while position < end and text[position] < 0x80 and characters[text[position]] < _FIRST_LETTER:
+                position += _ONE  # half of a page's text is blanks, many in a row
+            state, length, digits, begin = key[0], np.uint64(0), np.uint64(0), position
             seen, last = np.uint32(0), np.uint32(0)
-        elif kind < HIDDEN:
+            continue
+        if kind < HIDDEN:
             state = absorb(state, np.uint64(entry & _CODE), key[1])
             length += _ONE
             digits += np.uint64(kind == DIGIT)

@@ -116,12 +116,13 @@ def ngram_figures(model: Model, measures: Mapping[str, float], words: int) -> di
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """The measures of the texts that were judged, and what they say. `parts` are the log-odds of each measure for the
-    likeliest kind."""
+    """The measures of the texts that were judged, what is usual, and what they say. `parts` are the log-odds of each
+    measure for the likeliest kind."""
 
     fakes: NDArray[np.float32]
     kinds: NDArray[np.int64]
     features: NDArray[np.float32]
+    usual: NDArray[np.float64]
     parts: NDArray[np.float32]
 
 
@@ -256,7 +257,8 @@ class Detector:
         votes, parts = self.curves.votes(features)
         each = self.curves.probabilities(features, votes)
         kinds = each.argmax(1)
-        return _Scores(each.max(1).astype(np.float32), kinds, features, parts[np.arange(kinds.size), kinds])
+        likeliest = parts[np.arange(kinds.size), kinds]
+        return _Scores(each.max(1).astype(np.float32), kinds, features, self.curves.usual(features), likeliest)
 
     def _judgement(self, scores: _Scores, source: evidence.Source, place: int, shares: Shares, text: int) -> Judgement:
         """The judgement of a text, which is `place` among those measured."""
@@ -276,7 +278,7 @@ class Detector:
     def _reasons(
         self, scores: _Scores, source: evidence.Source, place: int, measures: Mapping[str, float], is_fake: bool
     ) -> tuple[str, ...]:
-        usual = dict(zip(FEATURES, self.curves.usual(scores.features[place : place + 1])[0].tolist(), strict=True))
+        usual = dict(zip(FEATURES, scores.usual[place].tolist(), strict=True))
         found = evidence.reasons(FEATURES[1:], measures, usual, scores.parts[place, 1:], is_fake=is_fake)
         return found + evidence.quotes(source, self.model, place) if is_fake else found
 

@@ -15,10 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
+from samehand.grouping.comparable import gathered_pairs
 from samehand.grouping.cuts import join_twins, split_chains
-from samehand.grouping.edges import Edges, cut, in_groups, spanning_forest
+from samehand.grouping.edges import Edges, cut, spanning_forest
 from samehand.grouping.forest import CheckCounts, CheckRule, find_forest
-from samehand.grouping.medoids import Groups, find_medoids
+from samehand.grouping.medoids import Groups, regrouped
+from samehand.grouping.memory import release
 from samehand.grouping.probes import Buckets
 from samehand.kernels import buckets
 from samehand.kernels.noise import EMPTY
@@ -86,6 +88,11 @@ class Documents:
         """Similarity on the scale of the Jaccard similarity."""
         return buckets.similarities_of_pairs(self.rows, left, right)
 
+    @property
+    def width(self) -> int:
+        """Bytes of a set of words and a sketch."""
+        return self.sets.width + self.pairs.width
+
     def chosen(self, rows: NDArray[np.int32]) -> "Documents":
         """Some of the documents."""
         return Documents(self.sets.chosen(rows), self.pairs.chosen(rows), self.cosine, self.jaccard)
@@ -119,6 +126,7 @@ def candidates(signed: Signed) -> NDArray[np.bool_]:
         same &= column[order[1:]] != 0
         found[order[1:][same]] = True
         found[order[:-1][same]] = True
+        release(column)
     return found
 
 
@@ -180,12 +188,11 @@ def group_documents(
     """Members and groups of documents whose forest of near replicas, best edge first, is known."""
     labels = cut(forest, len(page_ids), 0.0)
     strict = settings.replica_jaccard
-    labels = split_chains(documents, forest, labels, threshold=0.0, least=strict)
+    labels, before = split_chains(documents, forest, labels, threshold=0.0, least=strict)
     labels = join_twins(forest, labels, least=max(strict, TWINS))
-    rows = in_groups(labels)
-    groups = find_medoids(documents, rows, labels[rows])
+    groups = regrouped(documents, labels, before)
     medoids = np.repeat(groups.medoids, groups.sizes())
-    cosines = documents.sets.similarities(medoids, groups.members)
+    cosines = _cosines(documents.sets, medoids, groups.members)
     members = _members_table(page_ids, documents, keys_of, forest, groups, cosines, settings.replica_cosine)
     return members, _groups_table(page_ids, groups, cosines)
 
@@ -212,6 +219,7 @@ class _SignatureColumns:
             numbers = np.empty(len(order), np.uint32)
             numbers[order] = np.cumsum(is_new, dtype=np.uint32) - np.uint32(1)
             numbers[column == 0] = EMPTY
+            release(column)
             yield numbers
 
 
@@ -243,13 +251,13 @@ def _members_table(
     edges = firsts[np.searchsorted(ends, groups.members)] // 2
     pairs = forest.pairs[edges]
     others = np.where(pairs[:, 0] == groups.members, pairs[:, 1], pairs[:, 0])
-    linked = documents.sets.similarities(groups.members, others)
+    linked = _cosines(documents.sets, groups.members, others)
     lexicons = np.empty(len(pairs), np.int64)
     for start in range(0, len(pairs), _BLOCK):
         block, ends = slice(start, start + _BLOCK), pairs[start : start + _BLOCK]
         places = np.arange(ends.size, dtype=np.int32).reshape(-1, 2)
         lexicons[block] = agreeing_lexicon(keys_of(ends.ravel()), places, linked[block], least)
-    jaccards, _ = documents.pairs.estimates(np.repeat(groups.medoids, groups.sizes()), groups.members)
+    jaccards, _ = _estimates(documents.pairs, np.repeat(groups.medoids, groups.sizes()), groups.members)
     columns = [
         page_ids[groups.members],
         page_ids[np.repeat(groups.labels, groups.sizes())],
@@ -258,11 +266,31 @@ def _members_table(
         page_ids[others],
         linked,
         lexicons,
-        np.select([lexicons == ALL_WORDS, lexicons == PAIRS], ["words", "pairs"], "lexicon"),
+        pa.array(["words", "pairs", "lexicon"]).take(
+            pa.array(np.select([lexicons == ALL_WORDS, lexicons == PAIRS], [0, 1], 2))
+        ),
     ]
     return pa.table(columns, schema=MEMBERS_SCHEMA).sort_by(
         [("replica_group_id", "ascending"), ("page_id", "ascending")]
     )
+
+
+def _cosines(sets: WordSets, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Cosine of set left[i] with set right[i], of which few are in memory at a time."""
+    found = np.empty(len(left), np.float32)
+    for chosen, gathered, one, other in gathered_pairs(sets, left, right):
+        found[chosen] = gathered.similarities(one, other)
+    return found
+
+
+def _estimates(
+    pairs: PairSketches, left: NDArray[np.int32], right: NDArray[np.int32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The estimates of row left[i] and row right[i], of which few are in memory at a time."""
+    jaccards, held = np.empty(len(left), np.float32), np.empty(len(left), np.float32)
+    for chosen, gathered, one, other in gathered_pairs(pairs, left, right):
+        jaccards[chosen], held[chosen] = gathered.estimates(one, other)
+    return jaccards, held
 
 
 def _groups_table(page_ids: NDArray[np.int64], groups: Groups, cosines: NDArray[np.float32]) -> pa.Table:
@@ -289,16 +317,15 @@ def shared_texts(page_ids: NDArray[np.int64], pairs: PairSketches, forest: Edges
     group[places] = members.column("replica_group_id").to_numpy()
     apart = (group[left] != group[right]) | (group[left] < 0)
     left, right = left[apart], right[apart]
-    columns = [page_ids[left], page_ids[right], *pairs.estimates(left, right)]
+    columns = [page_ids[left], page_ids[right], *_estimates(pairs, left, right)]
     return pa.table(columns, schema=SHARES_SCHEMA).sort_by([("page_id", "ascending")])
 
 
 def find_stars(pairs: PairSketches, forest: Edges) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Every document that shares text, and the medoid of its star; not the medoids themselves."""
     labels = cut(forest, len(pairs), pairs.shared)
-    labels = split_chains(pairs, forest, labels, threshold=pairs.shared, least=pairs.shared)
-    rows = in_groups(labels)
-    stars = find_medoids(pairs, rows, labels[rows])
+    labels, before = split_chains(pairs, forest, labels, threshold=pairs.shared, least=pairs.shared)
+    stars = regrouped(pairs, labels, before)
     medoids = np.repeat(stars.medoids, stars.sizes())
     others = stars.members != medoids
     return stars.members[others], medoids[others]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import shuffle_keys
 from samehand.grouping.forest import CheckRule
-from samehand.grouping.memory import release, taken_rows
+from samehand.grouping.memory import release, stretches, taken_rows
 from samehand.grouping.probes import Buckets, plan_probes
 from samehand.kernels import buckets
 from samehand.kernels.hashing import GOLDEN
@@ -70,6 +70,11 @@ class PairSketches:
         """Sort keys that depend on the numbers of rows alone."""
         return shuffle_keys(rows.astype(np.int64))
 
+    @property
+    def width(self) -> int:
+        """Bytes of a sketch."""
+        return kernel.SLOTS
+
     def chosen(self, rows: NDArray[np.int32]) -> "PairSketches":
         """The sketches of some documents."""
         sketches, sizes = taken_rows([self.sketches, self.sizes], rows)
@@ -93,7 +98,12 @@ class ProbeColumns:
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         subsets = probe_slots()
         for first in range(0, PROBES, _AT_ONCE):
-            yield from kernel.bucket_columns(self.sketches, self.sizes, subsets[first : first + _AT_ONCE])
+            columns = np.empty((_AT_ONCE, len(self.sizes)), np.uint32)
+            for rows in stretches(len(self.sizes)):
+                probes = subsets[first : first + _AT_ONCE]
+                columns[:, rows] = kernel.bucket_columns(self.sketches[rows], self.sizes[rows], probes)
+                release(self.sketches)
+            yield from columns
 
 
 def probe_slots() -> NDArray[np.int64]:
@@ -108,12 +118,15 @@ def pair_buckets(sketches: NDArray[np.uint8], sizes: NDArray[np.int32]) -> Bucke
 
 def sketch_identity(sketches: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.uint64]:
     """A hash of each sketch; 0 for none."""
-    parts = np.ascontiguousarray(sketches).view(np.uint64)
     mixed = np.zeros(len(sizes), np.uint64)
-    for part in parts.T:
-        mixed = (mixed ^ part) * GOLDEN
-        mixed ^= mixed >> np.uint64(29)
-    return np.where(sizes != 0, np.maximum(mixed, np.uint64(1)), np.uint64(0))
+    for rows in stretches(len(sizes)):
+        state = mixed[rows]
+        for part in np.ascontiguousarray(sketches[rows]).view(np.uint64).T:
+            state = (state ^ part) * GOLDEN
+            state ^= state >> np.uint64(29)
+        mixed[rows] = np.where(sizes[rows] != 0, np.maximum(state, np.uint64(1)), np.uint64(0))
+        release(sketches)
+    return mixed
 
 
 def pair_rule(settings: Settings) -> CheckRule:

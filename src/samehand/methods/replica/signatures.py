@@ -83,6 +83,11 @@ class WordSets:
         """Sort keys that depend on the numbers of rows alone."""
         return shuffle_keys(rows.astype(np.int64))
 
+    @property
+    def width(self) -> int:
+        """Bytes of a set, on average."""
+        return 8 + self.words.nbytes // max(len(self), 1)
+
     def chosen(self, rows: NDArray[np.int32]) -> "WordSets":
         """Some of the sets. Those of a file are read front to back, and few at a time."""
         starts = np.zeros(rows.size + 1, np.int64)

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from samehand.base.buffers import text_buffers
 from samehand.base.settings import Settings
-from samehand.grouping.memory import mapped_zeros, release
+from samehand.grouping.memory import mapped_zeros, release, stretches
+from samehand.kernels.segments import distinct_values, segment_hashes
 from samehand.kernels.text.pairs import SLOTS
 from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.signatures import Signed, WordSets
@@ -31,7 +33,6 @@ KEY_COLUMNS = [
 ]
 _RELEASED = 1 << 16
 """After so many rows the memory of what was written is given back."""
-_PAGE_COLUMNS = ["url", "doc_id", "url_host_name", "url_host_private_domain"]
 
 
 def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> dict[str, Any]:
@@ -40,11 +41,10 @@ def group_replicas(folder: RunFolder, settings: Settings, *, threads: int) -> di
     found = find_replicas(
         folder.page_ids.ids(), signed, settings, sets_of=lambda wanted: _load_sets(folder, wanted), threads=threads
     )
-    members = _named(folder, found.members)
-    groups = _ranked(found.groups, members)
+    members = found.members
+    groups = _ranked(folder, found.groups, members)
     folder.write(REPLICA_GROUPS, groups)
-    numbered = pc.index_in(members.column("replica_group_id"), groups.column("replica_group_id").combine_chunks())
-    folder.write(REPLICA_MEMBERS, members.append_column("group_number", pc.add(numbered.cast(pa.int64()), 1)))
+    _write_members(folder, members, groups.column("replica_group_id").combine_chunks(), settings)
     folder.write(REPLICA_SHARES, _with_urls(folder, found.shares))
     return {
         "groups": groups.num_rows,
@@ -126,20 +126,60 @@ def _with_urls(folder: RunFolder, shares: pa.Table) -> pa.Table:
     )
 
 
-def _named(folder: RunFolder, members: pa.Table) -> pa.Table:
-    """Members with their URLs, hosts and sites."""
-    named = gathered(folder, PAGES, _PAGE_COLUMNS, folder.page_ids.rows(members.column("page_id").to_numpy()))
-    hosts = named.column("url_host_name")
-    columns = {name: members.column(name) for name in members.column_names}
-    columns |= {"url": named.column("url"), "doc_id": named.column("doc_id"), "host": hosts}
-    return pa.table({**columns, "site": pc.coalesce(named.column("url_host_private_domain"), hosts)})
+def _write_members(folder: RunFolder, members: pa.Table, numbered: pa.Array, settings: Settings) -> None:
+    """Writes members with their addresses and the numbers of their groups, a stretch at a time."""
+    rows = folder.page_ids.rows(members.column("page_id").to_numpy())
+    order = np.argsort(rows, kind="stable")
+    schema = pa.schema([PAGES.schema(settings).field(name) for name in ("url", "doc_id")])
+    texts = pa.Table.from_batches(taken(folder, PAGES, schema.names, rows[order]), schema)
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size)
+    with folder.writer(REPLICA_MEMBERS, settings) as writer:
+        for chosen in stretches(len(places)):
+            part = members.slice(chosen.start, chosen.stop - chosen.start)
+            named = texts.take(pa.array(places[chosen]))
+            number = pc.index_in(part.column("replica_group_id"), numbered).cast(pa.int64())
+            for name in named.column_names:
+                part = part.append_column(name, named.column(name))
+            writer.write(part.append_column("group_number", pc.add(number, 1)))
 
 
-def _ranked(groups: pa.Table, members: pa.Table) -> pa.Table:
-    """Groups with the number of their hosts and sites and the URL of their centre; largest first."""
-    counted = members.group_by("replica_group_id").aggregate([("host", "count_distinct"), ("site", "count_distinct")])
-    counted = counted.rename_columns({"host_count_distinct": "hosts", "site_count_distinct": "sites"})
-    centres = members.select(["page_id", "url"]).rename_columns(["centre_page_id", "centre_url"])
-    joined = groups.join(counted, "replica_group_id").join(centres, "centre_page_id")
-    ranked = joined.sort_by([("documents", "descending"), ("replica_group_id", "ascending")])
+def _ranked(folder: RunFolder, groups: pa.Table, members: pa.Table) -> pa.Table:
+    """Groups with the number of their hosts and sites and the URL of their centre; largest first.
+
+    Members stand in order of their groups.
+    """
+    ids = folder.page_ids
+    hosts, sites = _host_hashes(folder, ids.rows(members.column("page_id").to_numpy()))
+    bounds = np.append(0, np.cumsum(groups.column("documents").to_numpy()))
+    centres = gathered(folder, PAGES, ["url"], ids.rows(groups.column("centre_page_id").to_numpy()))
+    for name, hashes in (("hosts", hosts), ("sites", sites)):
+        groups = groups.append_column(name, pa.array(_different(hashes, bounds)))
+    groups = groups.append_column("centre_url", centres.column("url"))
+    ranked = groups.sort_by([("documents", "descending"), ("replica_group_id", "ascending")])
     return ranked.append_column("group_number", pa.array(np.arange(1, ranked.num_rows + 1)))
+
+
+def _host_hashes(folder: RunFolder, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Hashes of the hosts and of the sites of some pages, 0 for none."""
+    order = np.argsort(rows, kind="stable")
+    found = np.empty((2, rows.size), np.uint64)
+    done = 0
+    for batch in taken(folder, PAGES, ["url_host_name", "url_host_private_domain"], rows[order]):
+        host = batch.column("url_host_name")
+        for column, texts in zip(
+            found, (host, pc.coalesce(batch.column("url_host_private_domain"), host)), strict=True
+        ):
+            hashes = segment_hashes(*text_buffers(texts))
+            hashes[texts.is_null().to_numpy(zero_copy_only=False)] = 0
+            column[order[done : done + len(batch)]] = hashes
+        done += len(batch)
+    return found[0], found[1]
+
+
+def _different(hashes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many different hashes other than 0 each segment has."""
+    counts = distinct_values(hashes, np.arange(hashes.size, dtype=np.int32), bounds)
+    if not counts.size:
+        return counts
+    return np.asarray(counts - np.logical_or.reduceat(hashes == 0, bounds[:-1]))

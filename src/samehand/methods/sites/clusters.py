@@ -20,6 +20,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.wording import count
 from samehand.methods.sites.centres import CLUSTERS_PER_PROVIDER, Calls, cluster_figures, k_centres
 from samehand.methods.sites.evidence import ENOUGH_PROSE, Evidence, cluster_evidence
 from samehand.methods.sites.features import Features
@@ -49,7 +50,6 @@ class Rules:
     rounds: int = 6
     evidence: bool = True
     min_score: float = 4.0
-    min_style_sites: int = 3
 
     @classmethod
     def paper(cls, *, k: int = CLUSTERS_PER_PROVIDER, max_mean_distance: float = MAX_MEAN_DISTANCE) -> Self:
@@ -155,7 +155,7 @@ def _judge_cluster(
     else:
         kind, is_same = PARKED_ADS if mean < limit else "", False
         compared = "below" if kind else "not below"
-        reason = f"{rows.size} sites at a mean distance of {mean:.2f} from the centre, {compared} {limit}"
+        reason = f"{count(rows.size, 'site')} at a mean distance of {mean:.2f} from the centre, {compared} {limit}"
     return Cluster(rows, distances, centre, evidence, score, kind, reason, is_same, shown)
 
 

@@ -103,15 +103,17 @@ def _lists(rows: NDArray[np.generic], counts: NDArray[np.int32]) -> pa.ListArray
 
 def _wording(signs: Signs, rules: NDArray[np.int64]) -> Iterator[list[str]]:
     """For a page of some kind or purpose, the phrases that were found first, each with its class."""
+    named: dict[int, dict[str, None]] = {page: {} for page in np.flatnonzero(rules >= 0).tolist()}
     places = ((signs.in_title, signs.wording), (signs.in_text, signs.wording), (signs.in_source, signs.source))
-    for page, rule in enumerate(rules.tolist()):
-        named: dict[str, None] = {}
-        if rule >= 0:
-            for found, phrases in places:
-                for column in np.flatnonzero(found.counts[page]).tolist():
-                    if phrases.classes[column] in RULES[rule].classes:
-                        named[f"{phrases.classes[column]}: {phrases.phrases[found.first[page, column]]}"] = None
-        yield list(named)[:MAX_PHRASES]
+    for found, phrases in places:
+        rows, columns = np.nonzero(found.counts * (rules >= 0)[:, None])
+        for page, column, first in zip(
+            *(which.tolist() for which in (rows, columns, found.first[rows, columns])), strict=True
+        ):
+            if phrases.classes[column] in RULES[rules[page]].classes:
+                named[page][f"{phrases.classes[column]}: {phrases.phrases[first]}"] = None
+    for page in range(len(rules)):
+        yield list(named.get(page, ()))[:MAX_PHRASES]
 
 
 class Features:

@@ -40,12 +40,37 @@ _SHOWN = {
     SHELL: ("source-app",),
     LOGIN: ("login", "source-password"),
     HOSTING: ("hosting", "hosting-weak", "server", "source-default"),
-    REGISTRAR: ("registrar", "registrar-weak", "this-domain", "taken", "source-feed", "source-parking-host"),
+    REGISTRAR: (
+        "registrar",
+        "registrar-weak",
+        "this-domain",
+        "taken",
+        "source-feed",
+        "source-feed-weak",
+        "source-parking-host",
+    ),
     CMS: ("cms", "cms-weak"),
     SOON: ("soon", "soon-weak"),
     SUSPENDED: ("suspended", "suspended-weak", "source-suspended"),
-    FOR_SALE: ("sale", "sale-weak", "this-domain", "offer", "source-feed", "source-parking-host"),
-    PARKED_ADS: ("parked", "parked-weak", "sale", "sale-weak", "source-feed", "source-parking-host"),
+    FOR_SALE: (
+        "sale",
+        "sale-weak",
+        "this-domain",
+        "offer",
+        "offer-weak",
+        "source-feed",
+        "source-feed-weak",
+        "source-parking-host",
+    ),
+    PARKED_ADS: (
+        "parked",
+        "parked-weak",
+        "sale",
+        "sale-weak",
+        "source-feed",
+        "source-feed-weak",
+        "source-parking-host",
+    ),
 }
 """Classes of phrases that are evidence of a kind."""
 
@@ -80,13 +105,25 @@ def _sale(s: Signs) -> NDArray[np.bool_]:
     return found
 
 
+def _sale_title(s: Signs) -> NDArray[np.bool_]:
+    """Says in its title that its own name is for sale. A page of pictures sells something else, unless it says so."""
+    domain = s.text("sale") + s.text("sale-weak") + s.said("this-domain") + s.shows("source-parking-host")
+    few = _thin(s, 400, 300, 10) & ((domain > 0) | (s.tags["img"] < 2))
+    found: NDArray[np.bool_] = (
+        (s.title("sale") > 0) & s.named_in_title & _sale(s) & (few | ((s.text("sale") > 2) & _thin(s, 1200, 400, 10)))
+    )
+    return found & ~s.is_market
+
+
 def _offers_name(s: Signs) -> NDArray[np.bool_]:
     """Is about its own name, and speaks of this domain and of an offer, in whatever words and language."""
     offers = s.said("offer")
+    more = offers + s.said("offer-weak")
     spoken = (s.said("this-domain") > 0) | ((s.telling_links > 0) & (s.links < 8))
-    asked = (offers > 1) | ((offers > 0) & (s.words < 40))
+    asked = (offers > 0) & ((more > 1) | (s.words < 40)) | (more > 2) | ((more > 1) & (s.words < 40))
     few = _thin(s, 160, 120, 6) & (s.foreign_links < 12) & (s.tags["img"] < 8)
-    found: NDArray[np.bool_] = s.about_name & spoken & asked & few & (s.said("not-sale") == 0) & ~s.is_market
+    named = s.about_name & s.named_in_text & (s.said("not-sale") == 0) & ~s.is_market
+    found: NDArray[np.bool_] = named & spoken & asked & few
     return found
 
 
@@ -104,18 +141,22 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     """Is a list of keywords for one place under its own name, and nothing else.
 
     A shop or a chooser of countries may be one, too, so that without another sign the links must ask for words, and no
-    other links may be there. Under wording of parked pages the texts of advertisements may stand between the links.
+    other links may be there. The texts of advertisements may stand between links that all lead away.
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
-    signed = (s.said("parked") + s.said("parked-weak") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
+    signed = (s.said("parked") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
+    hinted = signed | ((s.said("parked-weak") > 0) & (s.prose < 20))
     words = 2 * s.wordy_links >= s.keyword_links
-    alone = (s.links - s.keyword_links <= 2) & words & (s.shows("source-chooser") == 0)
+    only = (s.links - s.keyword_links <= 2) & words & (s.shows("source-chooser") == 0)
+    alone = only & (s.prose < 20)
     few = _thin(s, 200, 40, 40) & (s.tags["img"] < 6) & (s.tags["form"] < 3) & (s.source_bytes < 60_000)
     found: NDArray[np.bool_] = few & (
-        (keyword_lists(s) & ((bare & (signed | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
+        (keyword_lists(s) & ((bare & (hinted | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
-    said = s.said("parked") + s.said("parked-weak") > 0
-    ads = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3) & keyword_lists(s) & s.about_name & said
+    said = (s.said("parked") + s.said("parked-weak") > 0) & s.about_name
+    away = s.site_links.target_links[:, 0] > s.query_links
+    between = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3)
+    ads: NDArray[np.bool_] = between & keyword_lists(s) & away & (said | (s.title_is_name & only))
     return found | ads
 
 
@@ -170,17 +211,7 @@ RULES: tuple[Rule, ...] = (
         lambda s: (s.shows("source-wall") > 0) & (s.words < 16) & (s.links < 4) & (s.tags["img"] < 4),
     ),
     Rule(REDIRECT, "redirect title", lambda s: _moved(s) & (s.titled("moved") > 0.5)),
-    Rule(
-        FOR_SALE,
-        "sale title",
-        lambda s: (
-            (s.title("sale") > 0)
-            & s.named_in_title
-            & _sale(s)
-            & (_thin(s, 400, 300, 10) | ((s.text("sale") > 2) & _thin(s, 1200, 400, 10)))
-            & ~s.is_market
-        ),
-    ),
+    Rule(FOR_SALE, "sale title", _sale_title),
     Rule(
         FOR_SALE,
         "sale offer over a feed",
@@ -280,7 +311,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         FOR_SALE,
         "offers its own name",
-        lambda s: _offers_name(s) & ((s.said("offer") > s.said("taken")) | ~_taken_name(s)),
+        lambda s: _offers_name(s) & ((s.said("offer") + s.said("offer-weak") > s.said("taken")) | ~_taken_name(s)),
     ),
     Rule(
         HOSTING,
@@ -316,7 +347,7 @@ RULES: tuple[Rule, ...] = (
         SOON,
         "coming soon",
         lambda s: (
-            ((s.said("soon") > 0) | ((s.said("soon-weak") > 0) & (s.words < 40))) & _thin(s, 75, 75) & (s.links < 12)
+            ((s.said("soon") > 0) | ((s.said("soon-weak") > 0) & (s.words < 40))) & _thin(s, 75, 40, 5) & (s.links < 12)
         ),
     ),
     Rule(
@@ -326,7 +357,7 @@ RULES: tuple[Rule, ...] = (
             ((s.said("cms") > 0) & _thin(s, 400, 300, 25))
             | ((s.said("cms") > 1) & _thin(s, 400, 300))
             | ((s.text("cms-weak") > 2) & _thin(s, 400, 300, 25))
-            | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60))
+            | ((s.text("cms-weak") > 0) & (s.links < 5) & (s.words > 60) & _thin(s, 800, 800))
         ),
     ),
     Rule(

@@ -78,10 +78,17 @@ def judge(
     for provider, rows in rows_of.items():
         group = judged[provider if provider in groups else POOL]
         kinds = {row: final_kind(row, features, group.members.get(row), together, rules) for row in rows}
+        for row in (row for row, one in kinds.items() if one.kind in NO_SITE):
+            group.members.pop(row, None)
         of_sites += [_site_row(row, provider, kinds[row], group, features, columns, styles, owners) for row in rows]
         servers = (nameservers or {}).get(provider, ())
         of_providers.append(_provider_row(provider, kinds, group, owners, rules, servers))
-    of_clusters = [_cluster_row(name, cluster, columns) for name, group in judged.items() for cluster in group.clusters]
+    of_clusters = [
+        _cluster_row(name, cluster, columns)
+        for name, group in judged.items()
+        for cluster in group.clusters
+        if any(row in group.members for row in cluster.rows.tolist())
+    ]
     return Verdicts(
         pa.Table.from_pylist(of_sites, SITES.fixed_schema),
         pa.Table.from_pylist(of_clusters, SITE_CLUSTERS.fixed_schema),

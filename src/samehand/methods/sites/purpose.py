@@ -36,7 +36,8 @@ def named(bits: int) -> list[str]:
 
 def purpose_bits(signs: Signs) -> NDArray[np.uint8]:
     """The signs of purpose of each page."""
-    spoken = (signs.said("this-domain") > 0) & (signs.said("offer") > 1) & signs.about_name & (signs.words < 160)
+    asked = (signs.said("offer") > 0) & (signs.said("offer") + signs.said("offer-weak") > 1)
+    spoken = (signs.said("this-domain") > 0) & asked & signs.about_name & (signs.words < 160)
     offers = (signs.said("sale") > 0) | ((signs.said("sale-weak") > 0) & signs.named) | spoken
     registered = (signs.said("registrar") > 0) | ((signs.said("registrar-weak") > 0) & signs.named)
     signed = {

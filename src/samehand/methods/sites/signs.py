@@ -25,6 +25,8 @@ MAX_TEXT_BYTES, MAX_SOURCE_BYTES, MAX_TITLE_BYTES = 1 << 16, 1 << 17, 1 << 10
 """Text, source and title beyond these are not read: a home page shows its purpose before."""
 FEW_WORDS = 60
 """Pages with fewer words are looked at for a lead."""
+BARE_WORDS = 12
+"""A page with fewer words shows nothing of its own."""
 MIN_NAME_LETTERS = 4
 """Shorter names of sites are often words of the language, so they stay in the text."""
 _COUNTED = (
@@ -111,12 +113,17 @@ class Signs:
     @property
     def named(self) -> NDArray[np.bool_]:
         """Whether the domain is spelled out in the title or the text."""
-        return self.named_in_title | (self.text_words.counts[:, word_columns.NAMED] > 0)
+        return self.named_in_title | self.named_in_text
 
     @property
     def named_in_title(self) -> NDArray[np.bool_]:
         """Whether the domain is spelled out in the title."""
         return self.title_words.counts[:, word_columns.NAMED] > 0
+
+    @property
+    def named_in_text(self) -> NDArray[np.bool_]:
+        """Whether the domain is spelled out in the text."""
+        return self.text_words.counts[:, word_columns.NAMED] > 0
 
     @property
     def title_is_name(self) -> NDArray[np.bool_]:
@@ -148,13 +155,15 @@ class Signs:
 
     @property
     def feeds(self) -> NDArray[np.bool_]:
-        """Whether a page loads a feed of parked domains, or names a host that serves nothing else.
+        """Whether a page loads a feed of parked domains, or leads to parking or a market and has nothing else to say.
 
-        A market of domains does so, too: it is none of them.
+        Honest pages may speak of parking and link to markets. A market is none of them.
         """
-        shown = (self.shows("source-feed") > 0) | (self.shows("source-parking-host") > 0)
         led = np.array([lead.to_parking for lead in self.leads], np.bool_)
-        fed: NDArray[np.bool_] = (shown | led) & ~self.is_market
+        named = led | (self.shows("source-feed-weak") > 0) | (self.shows("source-parking-host") > 0)
+        said = sum(self.said(name) for name in ("parked", "parked-weak", "sale", "sale-weak", "this-domain"))
+        bare = (self.about_name & (said > 0)) | (self.words < BARE_WORDS)
+        fed: NDArray[np.bool_] = ((self.shows("source-feed") > 0) | (named & bare)) & ~self.is_market
         return fed
 
     def title(self, name: str) -> NDArray[np.uint8]:

@@ -31,11 +31,11 @@ class Probes:
         return len(self.noise) + (len(self.markup) if self.markup else 0)
 
     def columns(self, stored: Stored) -> list[NDArray[np.uint32]]:
-        """The buckets of fingerprints, a row for each probe. Pages with little markup are in no bucket of markup."""
+        """The buckets of fingerprints, a row for each probe. Pages with next to no markup are in no bucket of it."""
         columns = [*self.noise.columns(stored.values)]
         if self.markup:
             found = self.markup.columns(stored.markup)
-            found[:, stored.values_filled + stored.skeleton_filled < 2 * self.poor] = EMPTY
+            found[:, stored.values_filled + stored.skeleton_filled < self.poor] = EMPTY
             columns += [*found]
         return columns
 
@@ -86,6 +86,11 @@ class StyleSketches(Sketches):
             self.markup_lanes,
             self.poor,
         )
+
+    @property
+    def width(self) -> int:
+        """Bytes of all three sketches of a page."""
+        return sum(words.itemsize * words.shape[1] for words in (self.words, self.values_words, self.skeleton_words))
 
     def cross(self, block: slice, queries: Any) -> NDArray[np.float32]:
         """Similarities of queries to a block of rows."""

@@ -18,7 +18,7 @@ from samehand.base.settings import Settings
 from samehand.grouping.comparable import Comparable
 from samehand.grouping.cuts import split_chains, supported, without_bridges
 from samehand.grouping.edges import Edges, cut, in_groups
-from samehand.grouping.medoids import Groups, find_medoids
+from samehand.grouping.medoids import Groups, find_medoids, regrouped
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.segments import distinct_values
 from samehand.store.folder import RunFolder
@@ -42,8 +42,8 @@ def group_rows(things: Comparable, page_ids: NDArray[np.int64], forest: Edges, s
     """Both cuts of a forest, and the centres of its clusters."""
     rows = len(page_ids)
     families = family_labels(things, rows, forest, settings.family_threshold, settings)
-    labels = cluster_labels(things, rows, forest, settings.cluster_threshold, settings)
-    return Grouped(page_ids, forest, families, labels, find_grouped(things, labels))
+    labels, before = _split(things, rows, forest, settings.cluster_threshold, settings)
+    return Grouped(page_ids, forest, families, labels, regrouped(things, labels, before))
 
 
 def family_labels(
@@ -69,6 +69,12 @@ def cluster_labels(
     things: Comparable, rows: int, forest: Edges, threshold: float, settings: Settings
 ) -> NDArray[np.int32]:
     """Clusters at `threshold`: components of the forest, without what is only chained to them."""
+    return _split(things, rows, forest, threshold, settings)[0]
+
+
+def _split(
+    things: Comparable, rows: int, forest: Edges, threshold: float, settings: Settings
+) -> tuple[NDArray[np.int32], Groups]:
     labels = cut(forest, rows, threshold)
     return split_chains(things, forest, labels, threshold=threshold, least=settings.min_centre_ratio * threshold)
 
