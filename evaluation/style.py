@@ -26,8 +26,8 @@ from samehand.methods.style.clusters import read_forest
 from samehand.methods.style.noise import fingerprint_buffers, noise_of, tables_of
 from samehand.store.tables import STYLE_MEMBERS
 
-FAMILY_PRECISION, FAMILY_F1, CLUSTER_PRECISION = 0.995, 0.88, 0.999
-WORST_KEY_F1 = 0.87
+FAMILY_PRECISION, FAMILY_F1, CLUSTER_PRECISION = 1.0, 0.90, 1.0
+WORST_KEY_F1 = 0.90
 CUTS = (0.05, 0.08, 0.10, 0.12, 0.14, 0.16, 0.18, 0.20, 0.25, 0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
 KEYS = ("one", "two", "three", "four", "five", "six", "seven")
 

@@ -143,6 +143,8 @@ def path_of(value: bytes) -> bytes:
     text = "".join(character for _, character in characters)
     head = re.compile(r"(?:[0-9A-Za-z]{0,16}:)?//[^/?#]*[./]*").match(text) or re.compile(r"[./]*").match(text)
     assert head
+    if text[head.end() : head.end() + 1] == "#" and head.end():
+        return b""
     return value[characters[head.end() - 1][0] :] if head.end() else value
 
 

@@ -153,9 +153,13 @@ def _hex_digit(byte: np.uint8) -> np.uint64:
 
 @nb.njit(cache=True, nogil=True)
 def path_start(source: NDArray[np.uint8], start: np.uint64, end: np.uint64) -> np.uint64:
-    """Where the path of an address begins: behind its scheme and host, and behind leading dots and slashes."""
+    """Where the path of an address begins: behind its scheme and host, and behind leading dots and slashes.
+
+    An address that has a fragment and no path has nothing to be kept; one that is a fragment alone is kept.
+    """
     while start < end and source[start] <= np.uint8(32):
         start += _ONE
+    began = start
     after, code = peek(source, start, end)
     left = _LONGEST_SCHEME
     while left and code < np.uint64(128) and is_letter(np.uint8(code)):
@@ -174,7 +178,7 @@ def path_start(source: NDArray[np.uint8], start: np.uint64, end: np.uint64) -> n
     while code in (np.uint64(_DOT), np.uint64(_SLASH)):
         start = after
         after, code = peek(source, start, end)
-    return start
+    return end if code == np.uint64(_HASH_SIGN) and start > began else start
 
 
 @nb.njit(cache=True, nogil=True)
