@@ -21,7 +21,7 @@ from typing import NamedTuple
 from benchmarks.crawls import CORPORA, crawl_of
 
 SIZES = (100, 300)
-"""Megabytes of HTML of the two files."""
+"""Megabytes of HTML of the two files. On a busy machine the difference needs larger ones: --sizes 200 1500."""
 PEER_BYTES = 4_000_000
 """Bytes of HTML that a slow peer gets."""
 
@@ -123,7 +123,8 @@ def _measure(what: str, path: Path) -> Cost:
 def _scan(options: tuple[str, ...], workers: int, path: Path) -> Cost:
     with tempfile.TemporaryDirectory(dir="build") as folder:
         arguments = ["scan", str(path), "-o", f"{folder}/run", "--workers", str(workers), *options]
-        arguments += ["--split-bytes", str(8_000_000)]
+        if workers > 1:
+            arguments += ["--split-bytes", str(8_000_000)]  # these files are too short to be split between workers
         return cost_of([sys.executable, "-m", "samehand.cli.main", *arguments])
 
 
@@ -140,11 +141,11 @@ def _difference(cost: Callable[[Path], Cost], paths: list[Path], repeats: int) -
     return large.beyond(small)
 
 
-def compare(corpus: str, data: Path, scans: list[str], repeats: int) -> None:
+def compare(corpus: str, data: Path, sizes: list[int], scans: list[str], repeats: int) -> None:
     """Prints the table of a corpus."""
-    paths = [crawl_of(corpus, data, size) for size in SIZES]
-    megabytes = SIZES[1] - SIZES[0]
-    print(f"{corpus}: {megabytes} MB of HTML beyond the first {SIZES[0]} MB")
+    paths = [crawl_of(corpus, data, size) for size in sizes]
+    megabytes = sizes[1] - sizes[0]
+    print(f"{corpus}: {megabytes} MB of HTML beyond the first {sizes[0]} MB")
     print("                                             CPU s  seconds  MB per CPU s  ratio")
     rows: dict[str, Callable[[Path], Cost]] = {
         "fastwarc, bare read": partial(_measure, "fastwarc"),
@@ -179,6 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--corpora", nargs="+", default=list(CORPORA))
+    parser.add_argument("--sizes", nargs=2, type=int, default=SIZES, metavar="MB")
     parser.add_argument("--scans", nargs="+", choices=SCANS, default=list(SCANS))
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
@@ -188,7 +190,7 @@ def main() -> None:
         MEASURED[chosen.measure[0]](chosen.measure[1])
         return
     for corpus in chosen.corpora:
-        compare(corpus, chosen.data, chosen.scans, chosen.repeats)
+        compare(corpus, chosen.data, chosen.sizes, chosen.scans, chosen.repeats)
 
 
 if __name__ == "__main__":

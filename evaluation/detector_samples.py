@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.language_corpora import Corpus, Document, corpus_of, end_to_end, parted, tokens_of, written
+from evaluation.language_corpora import Corpus, Document, corpus_of, end_to_end, parted, pieces, tokens_of, written
+from samehand.kernels.text import function_words
 from samehand.methods.language.features import Tables, measure_words, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText, detokenize
 from samehand.methods.language.model import Model
 from samehand.methods.language.tokens import tokenize
 
-SIZES = {150: 40, 200: 80, 300: 40, 500: 80, 1000: 36, 2000: 28, 5000: 5}
+SIZES = {150: 40, 200: 120, 300: 40, 500: 120, 1000: 32, 2000: 28, 5000: 5}
 """Words of a text, and how many texts of each kind of fake have so many; there are six times as many natural ones."""
 NATURAL_TIMES = 6
 FAKE_KINDS = {
@@ -28,6 +29,7 @@ FAKE_KINDS = {
 """What the fakes have in common that one set of weights finds."""
 _SMALL_SOURCE = 60_000
 _LISTS, _SEED = 12, 0
+_FUNCTION_WORDS = frozenset(function_words.WORDS.split())
 
 
 class Samples(NamedTuple):
@@ -39,24 +41,16 @@ class Samples(NamedTuple):
     sizes: NDArray[np.int64]
 
 
-def samples_of(model: Model, tables: Tables, genres: Mapping[str, Sequence[Document]]) -> Samples:
-    """Natural texts of genres and fakes made of them, measured."""
+def samples_of(model: Model, tables: Mapping[str, Tables], genres: Mapping[str, Sequence[Document]]) -> Samples:
+    """Natural texts of genres and fakes made of them, measured by the tables of each genre."""
     rows, labels = [], []
     for genre, documents in genres.items():
-        source, natural = parted(_pieces(documents), 2, seed=_SEED)
+        source, natural = parted(pieces(documents), 2, seed=_SEED)
         for kind, size, texts in itertools.chain(natural_of(natural, _SEED), fakes_of(source, _SEED)):
-            rows.append(measure_words(words_of(tokenize(*end_to_end(texts)), model), model, tables))
+            rows.append(measure_words(words_of(tokenize(*end_to_end(texts)), model), model, tables[genre]))
             labels += [(genre, kind, size)] * len(texts)
     columns = [np.array(column) for column in zip(*labels, strict=True)]
     return Samples(np.concatenate(rows), *columns)
-
-
-def _pieces(documents: Sequence[Document]) -> list[Document]:
-    """Documents of one owner as documents of several, or a genre of few owners could not be parted evenly."""
-    owners = {document.owner for document in documents}
-    if len(owners) >= 8:
-        return list(documents)
-    return [Document(f"{document.owner} {place // 50}", document.text) for place, document in enumerate(documents)]
 
 
 def natural_of(
@@ -131,15 +125,16 @@ def keyword_lists(corpus: Corpus, kind: str, random: np.random.Generator) -> Seq
 
 
 def with_strange_words(corpus: Corpus, first: int, last: int, random: np.random.Generator) -> Corpus:
-    """Every other text has words no model knows, as a genre has that was never seen: some of its words, renamed."""
-    share = random.random() * 0.7 - 0.35
+    """Every other text has words no model knows, as a genre has that was never seen: some content words, renamed."""
+    share = random.random() * 0.5 - 0.25
     if share <= 0:
         return corpus
     start = int(random.integers(1 << 16))
     words = dict.fromkeys(corpus.text.ids[first:last].tolist(), "")
     for number in words:
         word = corpus.words[number]
-        is_renamed = len(word) > 3 and (number + start) * 2654435761 % (1 << 16) < share * (1 << 16)
+        is_content = len(word) > 3 and word.lower() not in _FUNCTION_WORDS
+        is_renamed = is_content and (number + start) * 2654435761 % (1 << 16) < share * (1 << 16)
         words[number] = "zx" + word if is_renamed else word
     return Corpus(corpus.text, words)
 

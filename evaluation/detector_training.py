@@ -10,24 +10,29 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
 from evaluation.detector_samples import FAKE_KINDS, SIZES, Samples
 from samehand.kernels.text.forest import Forests
 from samehand.methods.language.curves import MANNER, MANNER_COLUMNS, Curves, hats
-from samehand.methods.language.detector import LEAST_COMMON, LEAST_KNOWN, Detector
+from samehand.methods.language.detector import LEAST_COMMON, LEAST_KNOWN, MOST_SHORT, Detector
 from samehand.methods.language.features import FEATURES, Tables
 from samehand.methods.language.model import Model
 
 _LONG = 2000
 """Longer texts are judged by the bar of this length: there are too few of them for one of their own."""
+_ENOUGH = 500
+"""Longer texts are too few to show how far natural text goes: no bar is lower than that of this length."""
 KNOTS = np.log(np.array(list(SIZES)))
 NO_TREES = Forests(*(np.zeros(0, kind) for kind in ("i4", "i4", "u1", "f4", "i4", "f4")))
-_TREES, _DEPTH, _RATE, _LEAF, _TRIED, _RIDGE = 80, 4, 0.1, 50, 0.3, 5.0
+_TREES, _DEPTH, _RATE, _LEAF, _TRIED, _RIDGE = 120, 4, 0.08, 50, 0.3, 5.0
 _BINS = 48
 _MANNER_RIDGE = 0.05
 """How reluctantly the manner of a text is believed to explain other measures."""
-_PRIOR, _POOLED, _WORST = 0.1, 0.996, 0.991
-"""Share of fakes that probabilities suppose; shares of natural texts to stay below one half: of all, of any genre."""
+_PRIOR = 0.1
+"""Share of fakes that probabilities suppose."""
+_SHORT, _OTHERS = (0.9975, 0.994), (0.9983, 0.9955)
+"""Shares of natural texts, of all and of any genre, to stay below one half: below _ENOUGH words, and from there on."""
 _LEAST_TEXTS = 40
 """Genres with fewer natural texts of a length set no bar for it."""
 KIN = {
@@ -83,8 +88,9 @@ def trusted(samples: Samples) -> Samples:
 
 def is_trusted(samples: Samples) -> NDArray[np.bool_]:
     """Whether the language of each text is known well enough."""
-    unknown, common = (samples.features[:, FEATURES.index(name)] for name in ("unknown_words", "function_words"))
-    return np.asarray((unknown <= 1 - LEAST_KNOWN) & (common >= LEAST_COMMON))
+    names = ("unknown_words", "function_words", "unknown_short")
+    unknown, common, short = (samples.features[:, FEATURES.index(name)] for name in names)
+    return np.asarray((unknown <= 1 - LEAST_KNOWN) & (common >= LEAST_COMMON) & (short <= MOST_SHORT))
 
 
 def _only(samples: Samples, which: NDArray[np.bool_]) -> Samples:
@@ -155,7 +161,8 @@ def _forest(rows: NDArray[np.float32], is_fake: NDArray[np.bool_], weights: NDAr
         early_stopping=False,
         random_state=1,
     )
-    trees.fit(rows, is_fake, sample_weight=weights)
+    with threadpool_limits(1):  # more threads wait for each other longer than they work
+        trees.fit(rows, is_fake, sample_weight=weights)
     first = float(np.ravel(trees._baseline_prediction)[0])
     made = [_tree(stage[0].nodes, 0.0 if place else first) for place, stage in enumerate(trees._predictors)]
     return _joined([Forests(np.array([0, 1], np.int32), np.zeros(1, np.int32), *tree) for tree in made], together=True)
@@ -226,8 +233,11 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64], curves: Curves) ->
     together = list(SIZES).index(_LONG)
     nearest = np.minimum(np.abs(samples.features[:, :1] - KNOTS[None]).argmin(1), together)
     scale, shift = np.zeros((2, len(FAKE_KINDS), KNOTS.size))
-    for knot in range(together + 1):
-        bars = _bars(votes, [natural & (nearest == knot) & (samples.genres == g) for g in np.unique(samples.genres)])
+    bars = np.full(len(FAKE_KINDS), -np.inf)
+    for knot, size in enumerate(list(SIZES)[: together + 1]):
+        genres = [natural & (nearest == knot) & (samples.genres == g) for g in np.unique(samples.genres)]
+        passed = _bars(votes, genres, *(_SHORT if size < _ENOUGH else _OTHERS))
+        bars = np.maximum(bars, passed) if size > _ENOUGH else passed
         for family, kinds in enumerate(FAKE_KINDS.values()):
             fake = np.isin(samples.kinds, kinds)
             here = (natural | fake) & (nearest == knot)
@@ -239,15 +249,17 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64], curves: Curves) ->
     return dataclasses.replace(curves, scale=scale, shift=shift)
 
 
-def _bars(votes: NDArray[np.float64], genres: Sequence[NDArray[np.bool_]]) -> NDArray[np.float64]:
-    """For each family the votes that count as fake: only the allowed share of natural texts reaches any of them.
+def _bars(
+    votes: NDArray[np.float64], genres: Sequence[NDArray[np.bool_]], pooled: float, worst: float
+) -> NDArray[np.float64]:
+    """For each family the votes that count as fake: the shares of all texts and of any genre reach none of them.
 
     The votes of a family are measured by the tail of the worst genre, so that families can be compared.
     """
     genres = [genre for genre in genres if genre.sum() >= _LEAST_TEXTS]
     tails = np.array([np.quantile(votes[genre], (0.9, 0.99), axis=0) for genre in genres]).max(0)
-    worst = [((votes[genre] - tails[1]) / (tails[1] - tails[0])).max(1) for genre in genres]
-    most = max(map(len, worst))
-    evenly = np.concatenate([np.resize(np.sort(genre), most) for genre in worst])
-    passed = max(float(np.quantile(evenly, _POOLED)), *(float(np.quantile(genre, _WORST)) for genre in worst))
+    beyond = [((votes[genre] - tails[1]) / (tails[1] - tails[0])).max(1) for genre in genres]
+    most = max(map(len, beyond))
+    evenly = np.concatenate([np.resize(np.sort(genre), most) for genre in beyond])
+    passed = max(float(np.quantile(evenly, pooled)), *(float(np.quantile(genre, worst)) for genre in beyond))
     return np.asarray(tails[1] + passed * (tails[1] - tails[0]))

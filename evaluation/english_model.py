@@ -5,13 +5,13 @@ The model is made from 133 sessions of the European Parliament (acknowledged as 
 from one of these fifths, and from mail, newswire, news, blogs, film reviews, pages, home pages, licences, manuals,
 glossaries, descriptions and stories (`debian_texts`). No text of them is kept: counts of n-grams, classes of words,
 subjects of words, weights of patterns, and the trees of the detector. The same data give the same files.
-`--keep words` keeps the model with the classes and subjects of words, `--keep tables` patterns, too. The measured
-texts are kept in build/, where the evaluation finds them.
+The measured texts are kept in build/, where the evaluation finds them.
 """
 
 import argparse
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,20 +25,21 @@ from evaluation import language_corpora as corpora
 from evaluation.corpora import debian_pages
 from evaluation.detector_samples import Samples, samples_of
 from evaluation.detector_training import learn
-from evaluation.pattern_training import learn_patterns
+from evaluation.pattern_training import Stream, learn_patterns, streams_of
 from samehand.html import visible_text
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.text.patterns import KINDS
 from samehand.kernels.text.word_shapes import ENDINGS, WORD, word_shapes
 from samehand.methods.language import katz
 from samehand.methods.language.counting import Counts, count_spans
-from samehand.methods.language.detector import LEAST_KNOWN, SHIPPED_DETECTOR, SHIPPED_MODEL, Detector
+from samehand.methods.language.detector import LEAST_KNOWN, SHIPPED_DETECTOR, SHIPPED_MODEL
 from samehand.methods.language.features import (
     FUNCTION_WORDS,
     Tables,
     heavy_topics_of,
     known_shares,
     lowered,
+    roles_of,
     stem_chances_of,
     words_of,
 )
@@ -54,6 +55,12 @@ STEP = 1 / 16
 SAMPLES = Path("build") / "detector_samples.npz"
 REPORTED_ONLY = "essays"
 """The genre that nothing is learned from and no bar is set on."""
+FOLDS = (
+    ("blogs", "news", "newswire", "documentation", "manuals", "web pages"),
+    ("reviews", "home pages", "parliament", "licences"),
+    ("mail", "novels", "stories", "glossary", "descriptions"),
+)
+"""Genres by which no pattern is learned for each other. Kin are together, and what people write at home is apart."""
 _LONGEST_GENRE = 14_000_000
 _CONTEXTS = 300
 _FEWEST_WORDS = 60
@@ -75,20 +82,13 @@ def main() -> None:
     parser.add_argument(
         "--debian", type=Path, default=Path("build/debian"), help="what evaluation.debian_texts fetched"
     )
-    parser.add_argument("--keep", choices=("words", "tables"))
     options = parser.parse_args()
-    if options.keep is None:
-        tokens = _tokens_of_parts(options.data)
-        model = katz.train(_counts(tokens), CUTOFFS, metadata={"case": "lower"})
-        model.save(options.model, compact=True)
-        model = Model.open(options.model)
-        language = Language(model, learn_tables(model, tokens, corpora.spam_words(options.data)))
-    else:
-        known = Detector.load(options.detector, model=Model.open(options.model))
-        language = Language(known.model, known.tables)
-    if options.keep != "tables":
-        language = with_patterns(language, reference_genres(options.data, options.debian))
-    measured = samples(options.data, options.debian, language)
+    tokens = _tokens_of_parts(options.data)
+    model = katz.train(_counts(tokens), CUTOFFS, metadata={"case": "lower"})
+    model.save(options.model, compact=True)
+    model = Model.open(options.model)
+    language = Language(model, learn_tables(model, tokens, corpora.spam_words(options.data)))
+    language, measured = measured_genres(options.data, options.debian, language)
     detector, votes = learn(*language, measured)
     detector.save(options.detector)
     keep_samples(measured, votes, options.detector)
@@ -117,9 +117,11 @@ def _own_genres(data: Path, debian: Path) -> dict[str, list[corpora.Document]]:
     return {name: read(data) for name, read in old.items()} | {name: read(debian) for name, read in new.items()}
 
 
-def reference_genres(data: Path, debian: Path) -> dict[str, list[corpora.Document]]:
+def _reference(
+    own: Mapping[str, Sequence[corpora.Document]], learned_from: Mapping[str, Sequence[corpora.Document]]
+) -> dict[str, list[corpora.Document]]:
     """The prose that patterns are learned from: of long genres the begin of each document."""
-    found = {name: _parts(documents, MODEL_PARTS) for name, documents in _own_genres(data, debian).items()}
+    found = {name: _parts(own[name], MODEL_PARTS) if name in own else some for name, some in learned_from.items()}
     return {name: [_cut(document, _LONGEST_GENRE // len(some)) for document in some] for name, some in found.items()}
 
 
@@ -129,7 +131,12 @@ def _cut(document: corpora.Document, most: int) -> corpora.Document:
 
 def genres(data: Path, debian: Path, model: Model) -> dict[str, list[corpora.Document]]:
     """The natural text that the detector learns from, by genre: prose in the model's language."""
-    own = _own_genres(data, debian)
+    return _in_genres(data, model, _own_genres(data, debian))
+
+
+def _in_genres(
+    data: Path, model: Model, own: Mapping[str, Sequence[corpora.Document]]
+) -> dict[str, list[corpora.Document]]:
     found = {name: _parts(documents, (TRAINING_PART,)) for name, documents in own.items()}
     for name in ("documentation", *debian_texts.GENRES):  # there is too little of their prose to keep some
         if name in found:
@@ -154,9 +161,24 @@ def in_language(documents: Sequence[corpora.Document], model: Model) -> list[cor
     return [document for document, words, known in rows if words >= _FEWEST_WORDS and known >= LEAST_KNOWN]
 
 
-def samples(data: Path, debian: Path, language: Language) -> Samples:
-    """Natural texts and fakes of all genres, measured."""
-    return samples_of(language.model, language.tables, genres(data, debian, language.model))
+def measured_genres(data: Path, debian: Path, language: Language) -> tuple[Language, Samples]:
+    """The language with patterns, and natural texts and fakes of all genres.
+
+    The patterns that a text is measured by were learned without its genre and without others of its fold. What ships
+    was learned from all genres.
+    """
+    own = _own_genres(data, debian)
+    found = _in_genres(data, language.model, own)
+    streams = streams_of(*language, _reference(own, found))
+    tables = {}
+    for fold in FOLDS:
+        learned = _with_patterns(
+            language.tables, [part for genre in streams if genre not in fold for part in streams[genre]]
+        )
+        tables |= dict.fromkeys(fold, learned)
+    measured = samples_of(language.model, tables, found)
+    everything = _with_patterns(language.tables, list(itertools.chain(*streams.values())))
+    return language._replace(tables=everything), measured
 
 
 def keep_samples(measured: Samples, votes: NDArray[np.float64], detector: Path) -> None:
@@ -187,14 +209,18 @@ def learn_tables(model: Model, tokens: Sequence[Tokens], spam_words: Sequence[st
     topics, weights = _topics(ids)
     nothing = np.zeros((2, KINDS), np.int8), np.ones(KINDS, np.float32)
     known = (classes, endings, others, logs3, logs2, logs1, topics, weights, _hashes(spam_words), *nothing)
-    derived = {"stem_chances": stem_chances_of(model), "heavy_topics": heavy_topics_of(topics, weights)}
+    derived = {
+        "stem_chances": stem_chances_of(model),
+        "heavy_topics": heavy_topics_of(topics, weights),
+        "roles": roles_of(model),
+    }
     return Tables(*known, **derived, step=STEP, own=OWN_CLASSES)
 
 
-def with_patterns(language: Language, reference: Mapping[str, Sequence[corpora.Document]]) -> Language:
-    """The same language with weights of patterns."""
-    patterns, steps = learn_patterns(*language, reference)
-    return language._replace(tables=dataclasses.replace(language.tables, patterns=patterns, pattern_steps=steps))
+def _with_patterns(tables: Tables, streams: Sequence[Stream]) -> Tables:
+    """The same tables with weights of patterns."""
+    patterns, steps = learn_patterns(streams)
+    return dataclasses.replace(tables, patterns=patterns, pattern_steps=steps)
 
 
 def _hashes(words: Sequence[str]) -> NDArray[np.uint64]:

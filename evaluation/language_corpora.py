@@ -177,6 +177,14 @@ def parted(documents: Sequence[Document], parts: int, seed: int) -> list[list[Do
     return [[document for document in documents if part_of[document.owner] == part] for part in range(parts)]
 
 
+def pieces(documents: Sequence[Document]) -> list[Document]:
+    """Documents of one owner as documents of several, or a genre of few owners could not be parted evenly."""
+    owners = {document.owner for document in documents}
+    if len(owners) >= 8:
+        return list(documents)
+    return [Document(f"{document.owner} {place // 50}", document.text) for place, document in enumerate(documents)]
+
+
 def tokens_of(documents: Iterable[Document]) -> Tokens:
     """The tokens of documents."""
     return tokenize(*end_to_end(document.text for document in documents))

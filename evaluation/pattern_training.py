@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.language_corpora import Document, parted, tokens_of
+from evaluation.language_corpora import Document, parted, pieces, tokens_of
 from samehand.base.buffers import end_to_end
 from samehand.kernels.text.patterns import KINDS, PATTERNS, REACH, find_rows, shift_of
 from samehand.methods.language.features import Tables, class_ids, fine_classes, words_of
@@ -27,7 +27,7 @@ RATE, RIDGE = 0.02, 1e-6
 KIND_OF = {"lm2": 0, "lm3": 1, "lm4": 1, "pw5": 2, "pw10": 2, "ws10": 3, "ws25": 3}
 """The column of a generator."""
 NATURAL = -1
-_MOST_WORDS, _SMALL_SOURCE = 500_000, 80_000
+_MOST_WORDS, _SMALL_SOURCE = 400_000, 80_000
 _FIRST_ID = 3
 _STEPS = 8
 _SEED, _SPLIT_SEED = 5, 3
@@ -41,16 +41,22 @@ class Stream(NamedTuple):
     coarse: NDArray[np.uint8]
 
 
-def learn_patterns(
-    model: Model, tables: Tables, genres: Mapping[str, Sequence[Document]]
-) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def streams_of(model: Model, tables: Tables, genres: Mapping[str, Sequence[Document]]) -> dict[str, list[Stream]]:
+    """Natural text and fakes of each genre."""
+    found: dict[str, list[Stream]] = {}
+    for number, (genre, documents) in enumerate(genres.items()):
+        random = np.random.Generator(np.random.PCG64([_SEED, number]))
+        halves = parted(pieces(documents), 2, seed=_SPLIT_SEED)
+        found[genre] = [
+            stream
+            for natural, source in (halves, halves[::-1])
+            for stream in _streams(model, tables, natural, source, random)
+        ]
+    return found
+
+
+def learn_patterns(streams: Sequence[Stream]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """The table of weights, and the units of its columns."""
-    random = np.random.Generator(np.random.PCG64(_SEED))
-    streams: list[Stream] = []
-    for documents in genres.values():
-        halves = parted(documents, 2, seed=_SPLIT_SEED)
-        for natural, source in (halves, halves[::-1]):
-            streams += _streams(model, tables, natural, source, random)
     fine, coarse = (np.concatenate([stream[grain] for stream in streams]) for grain in (1, 2))
     ends = np.cumsum([0, *(stream.fine.size for stream in streams)]).tolist()
     begins = [np.arange(first, last - WINDOW, WINDOW) for first, last in itertools.pairwise(ends)]
@@ -60,7 +66,7 @@ def learn_patterns(
     weights = np.stack([np.full(KINDS, 1 / numbers[0]), 1 / numbers[1:]], axis=1)
     found = np.zeros((1 << BITS, KINDS), np.float32)
     squares, bias = np.zeros_like(found), np.zeros((2, KINDS))
-    order = random.permutation(kinds.size)
+    order = np.random.Generator(np.random.PCG64(_SEED)).permutation(kinds.size)
     _descend(fine, coarse, kinds[order], places[order], found, squares, bias, weights / weights.mean())
     return _rounded(found)
 

@@ -37,18 +37,22 @@ def rows_at(fine, coarse, place, bits):
 
 
 def sums_of(text, table, bits):
-    """The sums of one text, a list of sentences of pairs of classes."""
+    """The sums of one text, a list of sentences of pairs of classes, and of the lower half of its windows."""
     marked = [pair for sentence in text for pair in ((0, 0), *sentence)]
     fine, coarse = ([pair[grain] for pair in marked] for grain in (0, 1))
-    total = np.zeros(kernel.KINDS, np.int64)
+    each = np.zeros((len(marked), kernel.KINDS), np.int64)
     for place in range(len(marked)):
-        for row in rows_at(fine, coarse, place, bits):
-            total += table[row]
-    return [*total.tolist(), len(marked)]
+        each[place] = sum(table[row].astype(np.int64) for row in rows_at(fine, coarse, place, bits))
+    full = max(1, len(marked) // kernel.WINDOW)
+    windows = np.array([each[kernel.WINDOW * n : kernel.WINDOW * (n + 1)].sum(0) for n in range(full)])
+    low = (full + 1) // 2
+    half = np.sort(windows, axis=0)[:low].sum(0)
+    classes = min(len(marked), low * kernel.WINDOW)
+    return [*each.sum(0).tolist(), len(marked), *half.tolist(), classes]
 
 
 sentences_of = st.lists(
-    st.lists(st.tuples(st.integers(1, 526), st.integers(1, 126)), min_size=1, max_size=12), max_size=4
+    st.lists(st.tuples(st.integers(1, 526), st.integers(1, 126)), min_size=1, max_size=40), max_size=4
 )
 
 

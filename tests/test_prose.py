@@ -90,9 +90,10 @@ def test_a_teaser_is_no_prose_and_a_long_paragraph_that_trails_off_is(end: str) 
     assert html.prose_text(f"<p>{SENTENCES} {cut}</p>".encode())
 
 
-def test_what_a_mail_quotes_is_not_its_prose() -> None:
+@pytest.mark.parametrize("mark", ["> ", " > > ", ") >", "&> ", "--]"])
+def test_what_a_mail_quotes_is_not_its_prose(mark: str) -> None:
     lines = re.findall(r".{1,60}(?:\s|$)", SENTENCES)
-    quoted = "\n".join(f"> {line}" for line in lines)
+    quoted = "\n".join(f"{mark}{line}" for line in lines)
     text = f"{quoted}\n{SENTENCES}\n > {SENTENCES}\n{GERMAN}\n"
     found = html.prose_of_texts(*end_to_end([text.encode()]))
     assert found.text.tobytes().decode() == f"{SENTENCES}\n\n{GERMAN}\n\n"

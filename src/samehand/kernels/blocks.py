@@ -3,7 +3,7 @@
 A search compares rows that share a bucket, in many probes. Rows in order of pages are all over memory, and a processor
 waits for each. So rows are divided into blocks, such that most of those that meet are in the same one, and the search
 goes through one block after the other. How rows are divided changes no answer: a bucket stays whole, and rows keep
-their order. `tests/test_grouping.py` holds each function equal to a readable reference.
+their order. `tests/test_blocks.py` holds each function equal to a readable reference.
 
 `homes` are the blocks of rows, HOMELESS for a row that has met no other. `guests` has a bit for each other block that
 a row is needed in. An entry is a row of a bucket, with the bit FIRST if it is the bucket's first.

@@ -34,6 +34,7 @@ from samehand.kernels.record_table import (
     URL_END,
     UTF_8,
 )
+from samehand.kernels.utf8 import wide_character
 
 _MAX_HEAD = 64 << 10
 _MAX_URL = 8192
@@ -274,16 +275,21 @@ def _read_body(raw: NDArray[np.uint8], plain: Plain, row: NDArray[np.int64]) -> 
     at, end = start, min(bound, start + _WIDE_LOOK)
     while at < end and raw[at] != 0:
         at += 1
-    return at == end and _is_ascii(raw, start, bound)
+    return at == end and _is_utf8(raw, np.uint64(start), np.uint64(bound))
 
 
 @helper
-def _is_ascii(raw: NDArray[np.uint8], start: int, end: int) -> bool:
-    """Whether no byte needs a charset. Where a page names none, the careful reader guesses it."""
-    seen = np.uint8(0)
-    for at in range(np.uint64(start), np.uint64(end)):
-        seen |= raw[at]
-    return bool(seen < 0x80)
+def _is_utf8(raw: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> bool:
+    """Whether the bytes are UTF-8. Where a page names no charset and is not, the careful reader guesses it."""
+    while at < end:
+        if raw[at] < 0x80:
+            at += np.uint64(1)
+            continue
+        code, length = wide_character(raw, at, end)
+        if code == 0:
+            return False
+        at += length
+    return True
 
 
 @helper

@@ -35,7 +35,7 @@ _FAR = (8, 12, 16, 20, 24, 28, 32, 36)
 
 
 @helper
-def _slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint64) -> int:
+def slot_of(table: NDArray[np.uint64], used: NDArray[np.bool_], value: np.uint64) -> int:
     """The slot of a value, or a free one for it; -1 if both are too far away."""
     mask = np.uint64(table.size - 1)
     place = (value * GOLDEN) >> np.uint64(20)
@@ -91,7 +91,7 @@ def recurrences(
             row[4] += 1 - math.exp(-chance * min(WINDOWS[0], i))
             row[5] += 1 - math.exp(-chance * min(WINDOWS[1], i))
             row[6] += 1 - math.exp(-chance * i)
-            slot = _slot_of(table, used, hashes[begin + i])
+            slot = slot_of(table, used, hashes[begin + i])
             slots[i] = slot
             if slot < 0:
                 continue
@@ -184,7 +184,7 @@ def words_taken_up(
         for i in range(bounds[text], bounds[text + 1]):
             late = i - DELAY
             if late >= bounds[text] and content[late]:
-                slot = _slot_of(table, used, stems[late])
+                slot = slot_of(table, used, stems[late])
                 if slot >= 0:
                     if not used[slot]:
                         slots[filled] = slot
@@ -196,7 +196,7 @@ def words_taken_up(
                 continue
             row[0] += 1
             row[3] += 1 - math.exp(-chances[i] * said)
-            slot = _slot_of(table, used, stems[i])
+            slot = slot_of(table, used, stems[i])
             known = count[slot] if slot >= 0 and used[slot] else 0
             row[1] += math.log(1 - _MIXED + _MIXED * known / (max(1, said) * chances[i]))
             row[2] += known > 0
@@ -311,7 +311,7 @@ def repeated_phrases(hashes: NDArray[np.uint64], bounds: NDArray[np.int64]) -> N
             value = FNV_BASIS
             for i in range(bounds[text] + run, bounds[text] + run + _LONGEST_PHRASE):
                 value = absorb(value, hashes[i], GOLDEN)
-            slot = _slot_of(table, used, value)
+            slot = slot_of(table, used, value)
             slots[run] = slot
             if slot >= 0:
                 again += used[slot]

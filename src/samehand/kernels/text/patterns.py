@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels.hashing import GOLDEN
+from samehand.kernels.segments import longest_segment
 
 KINDS = 4
 """Weights of a pattern: chains of one word of context, longer chains, patchworks, stuffing."""
 REACH = 8
 """Classes that a pattern may look back."""
 PATTERNS = 16
+WINDOW = 30
+"""Classes of the windows of a text that are compared with each other."""
 _MASK = REACH - 1
 
 
@@ -59,30 +62,55 @@ def pattern_sums(
     texts: NDArray[np.int64],
     table: NDArray[np.int8],
 ) -> NDArray[np.int64]:
-    """The sums of the weights of all patterns of each text, a column for each kind, and last how many classes it has.
+    """The sums of the weights of all patterns of each text, a column for each kind, and how many classes it has.
 
-    The table has a power of two of rows.
+    The next columns are the sums of the lower half of its windows of WINDOW classes, and the last one the classes of
+    those: a quote or a list is one part of a text, but a fake is one everywhere. A rest behind the last window counts
+    for no window, unless it is all there is. The table has a power of two of rows.
     """
-    out = np.zeros((texts.size - 1, KINDS + 1), np.int64)
+    out = np.zeros((texts.size - 1, 2 * KINDS + 2), np.int64)
+    windows = np.zeros((longest_segment(sentences[texts] + texts) // WINDOW + 1, KINDS), np.int64)
+    for text in range(texts.size - 1):
+        row = out[text]
+        number = _add_windows(fine, coarse, sentences[texts[text] : texts[text + 1] + 1], table, windows)
+        row[KINDS] = sentences[texts[text + 1]] - sentences[texts[text]] + texts[text + 1] - texts[text]
+        full = max(1, row[KINDS] // WINDOW)
+        low = (full + 1) // 2
+        for kind in range(KINDS):
+            row[kind] = windows[:number, kind].sum()
+            row[KINDS + 1 + kind] = np.sort(windows[:full, kind])[:low].sum()
+        row[2 * KINDS + 1] = min(row[KINDS], low * WINDOW)
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _add_windows(
+    fine: NDArray[np.uint16],
+    coarse: NDArray[np.uint8],
+    sentences: NDArray[np.int64],
+    table: NDArray[np.int8],
+    windows: NDArray[np.int64],
+) -> int:
+    """Fills in the sums of each window of a text; returns how many there are."""
     shift = shift_of(table.shape[0])
     rows = np.zeros(PATTERNS, np.int64)
     ring, ring2 = np.zeros(REACH, np.uint64), np.zeros(REACH, np.uint64)
-    for text in range(texts.size - 1):
-        ring[:], ring2[:] = 0, 0
-        place = REACH
-        row = out[text]
-        for sentence in range(texts[text], texts[text + 1]):
-            for i in range(sentences[sentence] - 1, sentences[sentence + 1]):
-                is_word = i >= sentences[sentence]
-                ring[place & _MASK] = np.uint64(fine[i]) if is_word else np.uint64(0)
-                ring2[place & _MASK] = np.uint64(coarse[i]) if is_word else np.uint64(0)
-                find_rows(ring, ring2, place, shift, rows)
-                for pattern in range(PATTERNS):
-                    for kind in range(KINDS):
-                        row[kind] += table[rows[pattern], kind]
-                row[KINDS] += 1
-                place += 1
-    return out
+    place = 0
+    windows[0] = 0
+    for sentence in range(sentences.size - 1):
+        for i in range(sentences[sentence] - 1, sentences[sentence + 1]):
+            is_word = i >= sentences[sentence]
+            ring[place & _MASK] = np.uint64(fine[i]) if is_word else np.uint64(0)
+            ring2[place & _MASK] = np.uint64(coarse[i]) if is_word else np.uint64(0)
+            find_rows(ring, ring2, place + REACH, shift, rows)
+            window = windows[place // WINDOW]
+            if place % WINDOW == 0:
+                window[:] = 0
+            for pattern in range(PATTERNS):
+                for kind in range(KINDS):
+                    window[kind] += table[rows[pattern], kind]
+            place += 1
+    return (place + WINDOW - 1) // WINDOW
 
 
 @nb.njit(cache=True, nogil=True)

@@ -37,6 +37,8 @@ SALAD_WORDS, SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 4, 40
 """Fewest words of a paragraph that is prose by the form of its sentences alone, and their mean lengths."""
 WIDE = 120
 """Bytes of a line of plain text that was not wrapped: such a line is a paragraph."""
+QUOTE_MARKS = 4
+"""A line is quoted if one of so many marks before its first word is `>` or `]`."""
 LONG_RUN, RUN_WORD = 24, 9
 """A run of more bytes in a script without blanks counts as a word for each RUN_WORD bytes, which are three letters."""
 
@@ -197,10 +199,14 @@ def _is_prose(facts: NDArray[np.int64], kind: np.int64, link_share: float) -> bo
 
 @helper
 def _is_quoted(data: NDArray[np.uint8], place: np.uint64, end: np.uint64) -> bool:
-    """Whether the line at `place` begins with the mark of a quote, as in mails."""
-    while place < end and data[place] in (9, 32):
+    """Whether the line at `place` begins with the mark of a quote, as in mails: `>`, but also `) >`, `&>` and `--]`."""
+    marks = 0
+    while place < end and data[place] != 10 and not CLASSES[data[place]] & _WORD and marks < QUOTE_MARKS:
+        if data[place] in (0x3E, 0x5D):
+            return True
+        marks += data[place] > 32
         place += _ONE
-    return bool(place < end and data[place] == 0x3E)
+    return False
 
 
 @helper

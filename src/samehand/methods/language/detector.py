@@ -42,6 +42,7 @@ from samehand.methods.language.features import (
     known_shares,
     measure_words,
     only_words,
+    roles_of,
     stem_chances_of,
     words_of,
 )
@@ -52,15 +53,16 @@ from samehand.methods.language.verdicts import FAKE, NATURAL, NOT_PROSE, TOO_SHO
 SHIPPED_MODEL = Path(__file__).parents[2] / "data" / "english.lm"
 SHIPPED_DETECTOR = Path(__file__).parents[2] / "data" / "english.detector"
 
-FORMAT = 4
+FORMAT = 5
 """Version of the file. A detector of another format is refused."""
 SALAD, SALAD_PROBABILITY = "word salad", 0.99
 SALAD_KNOWN, SALAD_COMMON, SALAD_REPEATED = 0.4, 0.05, 0.1
 """Word salad: the model knows this share of the words; fewer than this share are common words; and the five most
 frequent words make up less than this share, as in no language."""
-LEAST_KNOWN, LEAST_COMMON = 0.6, 0.1
-"""A text is in a known language if the model knows this share of its words, and if this share is among the most
-frequent words, such as "the", "of" and "to": a list of names is not running text of any language."""
+LEAST_KNOWN, LEAST_COMMON, MOST_SHORT = 0.75, 0.1, 0.12
+"""A text is in a known language if the model knows this share of its words, if this share is among the most frequent
+words, such as "the", "of" and "to" (a list of names is not running text of any language), and if at most this share is
+short and unknown: the spelling of text messages is a language of its own."""
 _CHUNK_BYTES = 1 << 21
 _MOST_BYTES = 1 << 30
 _TABLES = (
@@ -144,6 +146,7 @@ class Detector:
         arrays, metadata = _read(path)
         known: dict[str, Any] = {name: arrays[name] for name in _TABLES}
         known |= {"heavy_topics": heavy_topics_of(known["topics"], known["weights"])}
+        known |= {"roles": roles_of(model)}
         known |= {"stem_chances": stem_chances_of(model), "step": float(metadata["step"]), "own": int(metadata["own"])}
         tables = Tables(**known)
         if tables.classes.size != len(model.vocabulary):
@@ -214,7 +217,7 @@ class Detector:
         is_short = shares.words < self.rule.fewest_words
         is_list = shares.common < LEAST_COMMON
         verdicts = np.full(is_short.size, NATURAL, "<U16")
-        verdicts[(shares.known < LEAST_KNOWN) | is_list] = UNKNOWN_LANGUAGE
+        verdicts[(shares.known < LEAST_KNOWN) | (shares.short > MOST_SHORT) | is_list] = UNKNOWN_LANGUAGE
         is_salad = ~is_short & (shares.common < SALAD_COMMON) & (shares.known >= SALAD_KNOWN)
         for text in np.flatnonzero(is_salad).tolist():
             if five_commonest(words, text) < SALAD_REPEATED:
@@ -233,6 +236,8 @@ class Detector:
             reason = evidence.too_short(words, self.rule.fewest_words)
         elif known < LEAST_KNOWN:
             reason = evidence.unknown_words(known, LEAST_KNOWN)
+        elif shares.short[text] > MOST_SHORT:
+            reason = evidence.short_words(float(shares.short[text]), MOST_SHORT)
         else:
             reason = evidence.few_common_words(common, LEAST_COMMON)
         return Judgement(

@@ -47,6 +47,11 @@ def unknown_words(known: float, needed: float) -> str:
     return f"The language model knows {percent(known)} of its words; a verdict needs {percent(needed)}."
 
 
+def short_words(share: float, most: float) -> str:
+    """Why a text in a spelling of its own gets no probability."""
+    return f"{MEASURES['unknown_short'][2].format(percent(share))}; for a verdict at most {percent(most)} may be."
+
+
 def few_common_words(common: float, needed: float) -> str:
     """Why a text that is not running text gets no verdict."""
     said = MEASURES["function_words"][2].format(percent(common))

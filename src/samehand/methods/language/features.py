@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from samehand.kernels.ngrams import scores
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
-from samehand.kernels.text import coherence, patterns
+from samehand.kernels.text import balance, coherence, insertions, patterns
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
@@ -33,6 +33,14 @@ FUNCTION_WORDS = 150
 """So many of the most frequent words of the vocabulary say nothing about the subject of a text."""
 FINE_WORDS = 400
 """So many of the most frequent words are classes of their own in the finer grain of patterns."""
+_ROLES = {
+    balance.OPENS: "( [",
+    balance.CLOSES: ") ]",
+    balance.QUOTE: '"',
+    balance.QUOTE_OPENS: "“ „ «",
+    balance.QUOTE_CLOSES: "” »",
+    balance.BESIDE: ": ; = - ^ 1 2 3 4 5 6 7 8 9 0 a b c d e f g i ii iii iv v x p o",
+}
 _UNKNOWN_CHANCE = 1e-6
 
 
@@ -48,6 +56,7 @@ class Tables:
     * `patterns`: weights of the hashed patterns of word classes, in units of `pattern_steps`, for each kind of fake.
     * `stem_chances`: for each word the probability that a content word has its stem.
     * `heavy_topics`: the vectors of `topics` times `weights`, the largest weight being 1.
+    * `roles`: for each word its role as a bracket or quote (`balance`).
     """
 
     classes: NDArray[np.uint8]
@@ -63,6 +72,7 @@ class Tables:
     pattern_steps: NDArray[np.float32]
     stem_chances: NDArray[np.float32]
     heavy_topics: NDArray[np.int8]
+    roles: NDArray[np.uint8]
     step: float
     own: int
 
@@ -90,12 +100,13 @@ def words_of(tokens: Tokens, model: Model) -> Words:
 
 
 class Shares(NamedTuple):
-    """Of each text: its words, without punctuation and numbers, and the shares that the model knows and that are among
-    the most frequent words."""
+    """Of each text: its words, without punctuation and numbers, and the shares that the model knows, that are among the
+    most frequent words, and that are short and unknown."""
 
     words: NDArray[np.int64]
     known: NDArray[np.float64]
     common: NDArray[np.float64]
+    short: NDArray[np.float64]
 
 
 def known_shares(words: Words) -> Shares:
@@ -104,13 +115,24 @@ def known_shares(words: Words) -> Shares:
     number = sums(is_word, words.bounds)
     known = sums(is_word & (words.ids >= FIRST_WORD), words.bounds)
     common = sums(_is_common(words), words.bounds)
+    short = sums(_is_short_unknown(words), words.bounds)
     spoken = np.maximum(1, number)
-    return Shares(number.astype(np.int64), known / spoken, common / spoken)
+    return Shares(number.astype(np.int64), known / spoken, common / spoken, short / spoken)
+
+
+def _is_short_unknown(words: Words) -> NDArray[np.bool_]:
+    """Words of up to five bytes that the model does not know: the hash of their first five bytes is that of all."""
+    return np.asarray((words.kinds == shapes.WORD) & (words.ids < FIRST_WORD) & (words.hashes == words.stems))
 
 
 def _is_common(words: Words) -> NDArray[np.bool_]:
     is_known = (words.kinds == shapes.WORD) & (words.ids >= FIRST_WORD)
     return np.asarray(is_known & (words.ids < FIRST_WORD + FUNCTION_WORDS))
+
+
+def _is_content(words: Words) -> NDArray[np.bool_]:
+    is_known = words.ids >= FIRST_WORD
+    return np.asarray((words.kinds == shapes.WORD) & (~is_known | (words.ids >= FIRST_WORD + FUNCTION_WORDS)))
 
 
 def five_commonest(words: Words, text: int) -> float:
@@ -149,6 +171,12 @@ def stem_chances_of(model: Model) -> NDArray[np.float32]:
     return np.maximum(per_stem, _UNKNOWN_CHANCE).astype(np.float32)
 
 
+def roles_of(model: Model) -> NDArray[np.uint8]:
+    """For each word its role as a bracket or quote."""
+    roles = {word: role for role, words in _ROLES.items() for word in words.split()}
+    return np.array([roles.get(word.decode("utf-8", "replace"), balance.NONE) for word in model.vocabulary.words], "u1")
+
+
 def heavy_topics_of(topics: NDArray[np.int8], weights: NDArray[np.float32]) -> NDArray[np.int8]:
     """The vectors of words, longer for words that say more."""
     return np.round(topics * (weights / max(1e-9, float(weights.max(initial=0))))[:, None]).astype(np.int8)
@@ -169,6 +197,7 @@ def measure_words(words: Words, model: Model, tables: Tables) -> NDArray[np.floa
         **_classes(words, tables),
         **ngram_columns(model, words.ids, words.sentences, words.texts),
         **_sentences(words),
+        **_balance(words, tables),
     }
     return np.stack([columns[name] for name in FEATURES], axis=1).astype(np.float32)
 
@@ -187,6 +216,7 @@ def _shares(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
     return {
         "log_tokens": np.log(tokens),
         "unknown_words": sums(is_word & (words.ids < FIRST_WORD), words.bounds) / spoken,
+        "unknown_short": sums(_is_short_unknown(words), words.bounds) / spoken,
         "function_words": sums(_is_common(words), words.bounds) / spoken,
         "marks": sums(words.kinds == shapes.OTHER, words.bounds) / tokens,
         "numbers": sums(words.kinds == shapes.NUMBER, words.bounds) / tokens,
@@ -197,8 +227,7 @@ def _shares(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
 
 
 def _coherence(words: Words, model: Model, tables: Tables) -> dict[str, NDArray[np.float64]]:
-    known = words.ids >= FIRST_WORD
-    content = (words.kinds == shapes.WORD) & (~known | (words.ids >= FIRST_WORD + FUNCTION_WORDS))
+    known, content = words.ids >= FIRST_WORD, _is_content(words)
     chances = np.where(known, np.float32(10) ** model.logs[: len(model.vocabulary)][words.ids], _UNKNOWN_CHANCE)
     stem_chances = np.where(known, tables.stem_chances[words.ids], _UNKNOWN_CHANCE).astype(np.float32)
     taken = kernel.words_taken_up(words.stems, content, stem_chances, words.bounds)
@@ -247,9 +276,12 @@ def fine_classes(words: Words, coarse: NDArray[np.uint8]) -> NDArray[np.uint16]:
 def _patterns(words: Words, coarse: NDArray[np.uint8], tables: Tables) -> dict[str, NDArray[np.float64]]:
     fine = fine_classes(words, coarse)
     found = patterns.pattern_sums(fine, coarse, words.sentences, words.texts, tables.patterns)
-    means = found[:, : patterns.KINDS] * tables.pattern_steps / np.maximum(1, found[:, patterns.KINDS :])
-    names = ("like_chain", "like_long_chain", "like_patchwork", "like_stuffing")
-    return {name: means[:, place] for place, name in enumerate(names)}
+    names = ("chain", "long_chain", "patchwork", "stuffing")
+    columns: dict[str, NDArray[np.float64]] = {}
+    for head, part in (("like", found[:, : patterns.KINDS + 1]), ("throughout", found[:, patterns.KINDS + 1 :])):
+        means = part[:, :-1] * tables.pattern_steps / np.maximum(1, part[:, -1:])
+        columns |= {f"{head}_{name}": means[:, place] for place, name in enumerate(names)}
+    return columns
 
 
 def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
@@ -265,12 +297,15 @@ def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
         tables.own,
     )
     triples = np.maximum(1, found[:, 2])
+    logs = insertions.ClassLogs(tables.logs3, tables.logs2, tables.logs1, tables.step)
+    again = insertions.repeated_insertions(coarse, words.hashes, _is_content(words), words.sentences, words.texts, logs)
     return {
         "class_order": found[:, 0] / triples,
         "class_gain": (found[:, 1] - found[:, 0]) / triples,
         "class_breaks": found[:, 3] / triples,
         "put_in": found[:, 4] / triples,
         "put_in_share": found[:, 5] / triples,
+        "put_in_again": again[:, 1] / np.maximum(1, again[:, 0]),
         "split_pairs": found[:, 7] / (found[:, 6] + found[:, 7] + 2),
         **_patterns(words, coarse, tables),
     }
@@ -304,3 +339,12 @@ def _sentences(words: Words) -> dict[str, NDArray[np.float64]]:
     found = kernel.sentence_lengths(words.sentences, words.texts)
     names = ("sentence_length", "sentence_spread", "sentence_neighbours", "short_sentences", "long_sentences")
     return {name: found[:, place] for place, name in enumerate(names)}
+
+
+def _balance(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
+    brackets, alone, quotes, odd = balance.unpaired_marks(tables.roles[words.ids], words.sentences, words.texts).T
+    return {
+        "unpaired_brackets": alone / np.maximum(1, brackets),
+        "unpaired_quotes": odd / np.maximum(1, quotes),
+        "unpaired": np.log1p(alone + odd),
+    }

@@ -41,9 +41,11 @@ _one_of, _one_of10 = _power(math.e, "one of {}"), _power(10, "one of {}", -1)
 _once_in, _words, _factor = _power(10, "once in {}"), _power(math.e, "{} words"), _power(math.e, "a factor of {}")
 
 _RESEMBLES = "The order of its words speaks for {} rather than for natural text by {{}} (log-odds for each word)"
+_THROUGHOUT = "Even the order of words in its more natural half speaks for {} by {{}} (log-odds for each word)"
 
 MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "unknown_words": ("words", percent, "{} of its words are unknown to the language model"),
+    "unknown_short": ("words", percent, "{} of its words are short and unknown to the language model"),
     "function_words": ("composition", percent, "{} of its words are common ones such as “the”, “of” and “to”"),
     "content_words": ("composition", percent, "Content words make up {} of the text"),
     "marks": ("punctuation", percent, "Punctuation makes up {} of the text"),
@@ -77,11 +79,20 @@ MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "class_breaks": ("grammar", percent, "{} of its words are of a kind that does not fit there (a verb after “the”)"),
     "put_in": ("insertions", _times_less, "Its words fit between their neighbours {} as well as random words"),
     "put_in_share": ("insertions", percent, "{} of its words look inserted between words that belong together"),
+    "put_in_again": (
+        "insertions",
+        _times_less,
+        "Words that it repeats fit between their neighbours {} as well as random words",
+    ),
     "split_pairs": ("insertions", percent, "{} of its fixed pairs such as “of the” are split by another word"),
     "like_chain": ("patterns", _degree, _RESEMBLES.format("a chain of word pairs")),
     "like_long_chain": ("patterns", _degree, _RESEMBLES.format("a chain of longer sequences")),
     "like_patchwork": ("patterns", _degree, _RESEMBLES.format("a patchwork of pieces")),
     "like_stuffing": ("patterns", _degree, _RESEMBLES.format("text with inserted words")),
+    "throughout_chain": ("patterns", _degree, _THROUGHOUT.format("a chain of word pairs")),
+    "throughout_long_chain": ("patterns", _degree, _THROUGHOUT.format("a chain of longer sequences")),
+    "throughout_patchwork": ("patterns", _degree, _THROUGHOUT.format("a patchwork of pieces")),
+    "throughout_stuffing": ("patterns", _degree, _THROUGHOUT.format("text with inserted words")),
     "keywords": ("keywords", percent, "{} of its words are spam keywords"),
     "keyword_kinds": ("keywords", _count, "It uses {} different spam keywords"),
     "word_rarity": ("words", _once_in, "A typical word of it occurs {} words of ordinary text"),
@@ -106,6 +117,9 @@ MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "sentence_neighbours": ("sentences", _degree, "The lengths of neighbouring sentences have a correlation of {}"),
     "short_sentences": ("sentences", percent, "{} of its sentences have at most three words"),
     "long_sentences": ("sentences", percent, "{} of its sentences have sixty words or more"),
+    "unpaired_brackets": ("brackets", percent, "{} of its brackets have no partner"),
+    "unpaired_quotes": ("quotes", percent, "{} of its quotes are opened and not closed, or closed and not opened"),
+    "unpaired": ("brackets", _count, "{} of its brackets and quotes have no partner"),
     "repeated_phrases": ("repeated phrases", percent, "{} of its six-word sequences repeat an earlier one"),
 }
 """Subject, figure and sentence of each measure. `features` defines the measures; detectors store them in this order."""

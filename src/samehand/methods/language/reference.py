@@ -20,7 +20,7 @@ from samehand.base.errors import InputError
 from samehand.kernels.ngrams.tries import FIRST_WORD, UNKNOWN
 from samehand.methods.language import evidence
 from samehand.methods.language.counting import Spans, Text, joined_texts
-from samehand.methods.language.detector import LEAST_KNOWN, Detector, DetectorRule, Judgement, ngram_figures
+from samehand.methods.language.detector import Detector, DetectorRule, Judgement, ngram_figures
 from samehand.methods.language.features import known_shares, ngram_columns, sums, words_of
 from samehand.methods.language.generators import SPAM_KEYWORDS, Generator, WordText
 from samehand.methods.language.measures import percent, reason
@@ -43,6 +43,8 @@ ORDER_MEASURES = (
     "relative_entropy_3",
     "relative_entropy_4",
 )
+LEAST_KNOWN = 0.6
+"""A text is in the language of a model if the model knows this share of its words: small models know few."""
 _PRIOR = 0.1
 """Probabilities suppose that one text in ten is a fake, as those of the shipped detector do."""
 _KINDS = ("pw5", "pw10", "ws25", "lm2", "lm3")
@@ -214,7 +216,7 @@ class PlainJudge:
         tokens = tokenize(data, offsets)
         words = words_of(tokens, self.model)
         measured, columns = Measured.of(self.model, (words.ids, words.sentences), words.texts)
-        numbers, known, _ = known_shares(words)
+        numbers, known, *_ = known_shares(words)
         judged = []
         for text in range(numbers.size):
             here = {name: float(values[text]) for name, values in columns.items()}

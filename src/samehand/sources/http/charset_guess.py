@@ -106,12 +106,12 @@ def _sample(content: bytes) -> bytes:
 
 def _invalid(text: str) -> float:
     """Invalid letters, as a share of those beyond ASCII."""
-    return text.count("\ufffd") / max(1, sum(not char.isascii() for char in text))
+    return text.count("\ufffd") / max(1, len(text) - len(text.encode("ascii", "ignore")))
 
 
 def _fit(text: str, script: _Script) -> float:
     """How much of the text is common letters, in parts of what is usual; capitals count half."""
-    letters = Counter(char for char in text if ord(char) >= FIRST_LETTER)
+    letters = Counter({char: count for char, count in Counter(text).items() if ord(char) >= FIRST_LETTER})
     total = letters.total()
     if not total or letters["\ufffd"] > MAX_INVALID * total:
         return 0.0
