@@ -186,7 +186,7 @@ def columns_are_wrong(
 
 # run.json.
 
-for given in ("", "[]", "{}", "null", "3", '"run"', "[" * 100_000, "[" * 10_000_000, '{"format": 3', b"\xff\xfe{}"):
+for given in ("", "[]", "{}", "null", "3", '"run"', "[" * 100_000, "[" * 10_000_000, '{"format": 4', b"\xff\xfe{}"):
     case(f"run.json: {given[:12]!r} ({len(given)})", EVERY, text("run.json", given))
 for name, wrong in {
     "settings": [5, [], {"dimensions": "128"}, {"dimensions": 127}, {"nonsense": 1}, {"max_tags": 10**99}],
@@ -200,7 +200,7 @@ for name, wrong in {
     "methods": ["style", [5], ["nonsense"], ["read"]],
     "stages": [[], {}, {"read": 5}, {"nonsense": {}}],
     "growth": [5, {"grew": "many"}],
-    "format": [2, "3", None, 4],
+    "format": [3, "4", None, 5],
 }.items():
     for value in [*wrong, None]:
         if (name, value) != ("growth", None) and not (name == "format" and value is None):

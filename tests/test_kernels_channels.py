@@ -16,7 +16,7 @@ from samehand.methods.style.fingerprints import halves
 DIMENSIONS, MARKUP, POOR = 16, 32, 6
 
 
-def combined(noise: float, markup: float, skeleton: float, poor_pages: int, is_tiny: bool) -> float:
+def combined(noise: float, markup: float, skeleton: float, poor_pages: int, is_tiny: bool, is_small: bool) -> float:
     knots = [(0.0, 0.0), (0.25, 0.14), (0.38, 0.245), (0.58, 0.60), (1.0, 1.0)]
     trusted = noise if markup >= 0.15 or poor_pages == 2 else min(noise, 2.5 * markup)
     if is_tiny:
@@ -24,18 +24,22 @@ def combined(noise: float, markup: float, skeleton: float, poor_pages: int, is_t
     (x0, y0), (x1, y1) = next(pair for pair in itertools.pairwise(knots) if markup <= pair[1][0])
     alone = 0.6 + (skeleton - 0.56) / 0.44 * 0.4 if skeleton >= np.float32(0.56) else 0.0
     alone = max(y0 + (markup - x0) / (x1 - x0) * (y1 - y0), alone)
+    if is_small and alone < np.float32(0.8):
+        alone = min(alone, 0.5)
     return max(trusted, alone) if alone >= np.float32(0.6) or not poor_pages else trusted
 
 
 SHARES = st.integers(0, 128).map(lambda matches: float(np.float32(matches / 128)))
 
 
-@given(SHARES, SHARES, SHARES, st.integers(0, 2), st.booleans())
+@given(SHARES, SHARES, SHARES, st.integers(0, 2), st.booleans(), st.booleans())
 def test_combined_equals_reference(
-    noise: float, markup: float, skeleton: float, poor_pages: int, is_tiny: bool
+    noise: float, markup: float, skeleton: float, poor_pages: int, is_tiny: bool, is_small: bool
 ) -> None:
-    found = channels.combined(np.float32(noise), np.float32(markup), np.float32(skeleton), poor_pages, is_tiny)
-    assert found == pytest.approx(combined(noise, markup, skeleton, poor_pages, is_tiny), abs=1e-6)
+    found = channels.combined(
+        np.float32(noise), np.float32(markup), np.float32(skeleton), poor_pages, is_tiny, is_small
+    )
+    assert found == pytest.approx(combined(noise, markup, skeleton, poor_pages, is_tiny, is_small), abs=1e-6)
 
 
 def test_markup_alone_is_worth_less_than_noise() -> None:
@@ -73,7 +77,8 @@ def test_rows_equal_reference(noise: np.ndarray, markup: np.ndarray) -> None:
         skeleton = found[1][0] / max(1, found[1][1]) if min(side[1] for side in filled) >= POOR / 2 else 0.0
         poor = sum(sum(side) < 2 * POOR for side in filled)
         is_tiny = min(sum(side) for side in filled) < POOR
-        wanted = combined(reference.similarity(noise[left], noise[right]), whole, skeleton, poor, is_tiny)
+        is_small = min(sum(side) for side in filled) < 3 * POOR
+        wanted = combined(reference.similarity(noise[left], noise[right]), whole, skeleton, poor, is_tiny, is_small)
         pair = np.array([left], np.int32), np.array([right], np.int32)
         assert buckets.similarities_of_pairs(table, *pair)[0] == pytest.approx(wanted, abs=1e-5)
         assert across[left, right] == pytest.approx(wanted, abs=1e-5)

@@ -16,8 +16,8 @@ SUPPORT_SAMPLE = 8
 LINK_SHARE, BRIDGE_SHARE = np.float32(0.2), np.float32(0.1)
 LINK_PAIRS, BRIDGE_PAIRS = 0.5, 0.25
 """The share of pairs between two groups that must reach the share of a link."""
-BRIDGE_SIZE = 4
-"""A group that has more than so many times the rows of a group that it links to is no bridge."""
+BRIDGE_SIZE = 3
+"""A group whose sample has more than so many times the rows of the sample of a group that it links to is no bridge."""
 
 _BLOCK = 1 << 18
 
@@ -59,24 +59,24 @@ def without_bridges(things: Comparable, forest: Edges, labels: NDArray[np.int32]
     )
     between = between[kept[between]]
     ends = labels[forest.pairs[between]]
-    counts = np.bincount(labels, minlength=labels.size)
-    best, goal = _best_links(ends, counts)
+    sizes = np.minimum(np.bincount(labels, minlength=labels.size), SUPPORT_SAMPLE)  # as far as every engine knows them
+    best, goal = _best_links(ends, sizes)
     for near, far in ((0, 1), (1, 0)):
-        several = np.flatnonzero(counts[ends[:, far]] > 1)
+        several = np.flatnonzero(sizes[ends[:, far]] > 1)
         other = several[best[ends[several, near]] != several]
         asked = np.stack([ends[other, far], goal[ends[other, near]]], axis=1)
-        is_small = counts[ends[other, near]] <= BRIDGE_SIZE * counts[asked].min(axis=1)
+        is_small = sizes[ends[other, near]] <= BRIDGE_SIZE * sizes[asked].min(axis=1)
         other, asked = other[is_small], asked[is_small]
         least = BRIDGE_SHARE * forest.similarities[between[other]]
         kept[between[other]] &= samples.enough_reach(things, asked, least, BRIDGE_PAIRS)
     return forest[kept]
 
 
-def _best_links(ends: NDArray[np.int32], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _best_links(ends: NDArray[np.int32], sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The best link of each group to a group of several rows, and where it leads. Links stand best first."""
-    best, goal = np.full(counts.size, len(ends), np.int64), np.full(counts.size, -1, np.int32)
+    best, goal = np.full(sizes.size, len(ends), np.int64), np.full(sizes.size, -1, np.int32)
     for near, far in ((0, 1), (1, 0)):
-        several = np.flatnonzero(counts[ends[:, far]] > 1)
+        several = np.flatnonzero(sizes[ends[:, far]] > 1)
         nears, first = np.unique(ends[several, near], return_index=True)
         is_better = several[first] < best[nears]
         best[nears[is_better]] = several[first[is_better]]

@@ -23,6 +23,9 @@ AGREES, FACTOR = 0.15, 2.5
 """Noise counts fully where markup reaches the first; elsewhere at most as much as markup times the second."""
 SAME_SKELETON, SAME_WORTH = 0.56, 0.60
 """A skeleton of this similarity is worth that much alone, linear from there to 1."""
+NEARLY_SAME, ALIKE = 0.8, 0.5
+"""Markup of a small page that is worth less than the first is worth at most the second: the part that a content system
+writes is most of a small page, so strangers who use one system would be one hand."""
 
 _MARKUP = np.array([knot[0] for knot in KNOTS])
 _WORTH = np.array([knot[1] for knot in KNOTS])
@@ -32,7 +35,7 @@ class StyleRows(NamedTuple):
     """Narrow sketches of noise, and of both streams of markup: punctuation of values and skeleton, of equal size.
 
     Where both streams together fill fewer than twice `poor` dimensions, markup says nothing against noise, and alone
-    only that pages are nearly the same; below `poor` it says nothing.
+    only that pages are nearly the same; below `poor` it says nothing. Below three times `poor` a page is small.
     """
 
     words: NDArray[np.uint64]
@@ -47,8 +50,10 @@ class StyleRows(NamedTuple):
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_pages: int, is_tiny: bool) -> np.float32:
-    """The similarity of two pages, of which none, one or both have little markup, or one next to none."""
+def combined(
+    noise: np.float32, markup: np.float32, skeleton: np.float32, poor_pages: int, is_tiny: bool, is_small: bool
+) -> np.float32:
+    """The similarity of two pages, of which none, one or both have little markup, one next to none, or not much."""
     agrees = poor_pages == 2 or markup >= np.float32(AGREES)
     trusted = noise if agrees else min(noise, np.float32(np.float32(FACTOR) * markup))
     if is_tiny:
@@ -56,6 +61,8 @@ def combined(noise: np.float32, markup: np.float32, skeleton: np.float32, poor_p
     share = np.float32((skeleton - SAME_SKELETON) / (1.0 - SAME_SKELETON))
     shape = np.float32(SAME_WORTH + share * (1.0 - SAME_WORTH)) if share >= 0 else np.float32(0.0)
     alone = max(worth(markup), shape)
+    if is_small and alone < np.float32(NEARLY_SAME):
+        alone = min(alone, np.float32(ALIKE))
     if poor_pages and alone < np.float32(SAME_WORTH):
         return trusted
     return max(trusted, alone)
@@ -94,7 +101,8 @@ def _between(rows: StyleRows, row: np.uint64, others: StyleRows, other: np.uint6
         skeleton = np.float32(0.0)
     left, right = _filled(rows, row), _filled(others, other)
     poor_pages = int(left < 2 * rows.poor) + int(right < 2 * rows.poor)
-    return combined(noise, markup, skeleton, poor_pages, min(left, right) < rows.poor)
+    fewest = min(left, right)
+    return combined(noise, markup, skeleton, poor_pages, fewest < rows.poor, fewest < 3 * rows.poor)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)

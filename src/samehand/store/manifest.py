@@ -9,7 +9,7 @@ from samehand.sources import Source
 from samehand.store.shape import fits
 from samehand.store.tables import TABLES
 
-FORMAT = 3
+FORMAT = 4
 """Version of the folder's layout. A run of another format is refused."""
 
 READING, DONE = "reading", "done"
