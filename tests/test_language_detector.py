@@ -88,6 +88,15 @@ def test_a_salad_of_words_is_fake(detector):
     assert judged(detector, salad(detector, 1000, 2)).verdict == FAKE
 
 
+def test_natural_words_in_random_order_are_word_salad(detector):
+    words = np.array(GETTYSBURG.split())
+    np.random.Generator(np.random.PCG64(5)).shuffle(words)
+    judgement = judged(detector, " ".join(words))
+    assert (judgement.verdict, judgement.fake_kind) == (FAKE, SALAD)
+    assert "word salad" in judgement.reasons[0]
+    assert judged(detector, GETTYSBURG).verdict == NATURAL
+
+
 def uniform_salad(words, seed):
     """Sentences of words drawn evenly from a list."""
     random = np.random.Generator(np.random.PCG64(seed))

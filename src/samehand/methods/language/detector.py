@@ -59,6 +59,10 @@ SALAD, SALAD_PROBABILITY = "word salad", 0.99
 SALAD_KNOWN, SALAD_COMMON, SALAD_REPEATED = 0.4, 0.05, 0.1
 """Word salad: the model knows this share of the words; fewer than this share are common words; and the five most
 frequent words make up less than this share, as in no language."""
+SHUFFLED_CLASSES, SHUFFLED_WORDS = -0.7, -0.1
+"""Word salad, too: the words before make the kind of the next word, and the next word itself, less likely than by
+chance, by so much (class_gain, gain_3). Natural texts stay above -0.5 and -0.07, words in random order below -0.9 and
+-0.15."""
 LEAST_KNOWN, LEAST_COMMON, MOST_SHORT = 0.75, 0.1, 0.12
 """A text is in a known language if the model knows this share of its words, if this share is among the most frequent
 words, such as "the", "of" and "to" (a list of names is not running text of any language), and if at most this share is
@@ -124,6 +128,11 @@ class _Scores:
     features: NDArray[np.float32]
     usual: NDArray[np.float64]
     parts: NDArray[np.float32]
+
+    def is_shuffled(self, place: int) -> bool:
+        """Whether the words of a text stand in no order."""
+        classes, words = (self.features[place, FEATURES.index(name)] for name in ("class_gain", "gain_3"))
+        return bool(classes < SHUFFLED_CLASSES and words < SHUFFLED_WORDS)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -263,16 +272,19 @@ class Detector:
     def _judgement(self, scores: _Scores, source: evidence.Source, place: int, shares: Shares, text: int) -> Judgement:
         """The judgement of a text, which is `place` among those measured."""
         measures = dict(zip(FEATURES, scores.features[place].tolist(), strict=True))
-        words, probability = int(shares.words[text]), float(scores.fakes[place])
+        words, is_salad = int(shares.words[text]), scores.is_shuffled(place)
+        probability = SALAD_PROBABILITY if is_salad else float(scores.fakes[place])
         verdict = self._called(probability)
+        kind = SALAD if is_salad else FAKE_KINDS[scores.kinds[place]]
+        reasons = self._reasons(scores, source, place, measures, verdict == FAKE)
         return Judgement(
             judged_words=words,
             fake_probability=probability,
             verdict=verdict,
-            fake_kind=FAKE_KINDS[scores.kinds[place]] if verdict == FAKE else None,
+            fake_kind=kind if verdict == FAKE else None,
             **ngram_figures(self.model, measures, words),
             known_words=float(shares.known[text]),
-            reasons=self._reasons(scores, source, place, measures, verdict == FAKE),
+            reasons=(evidence.shuffled_words(measures["gain_3"]), *reasons) if is_salad else reasons,
         )
 
     def _reasons(

@@ -64,6 +64,12 @@ def word_salad(common: float) -> str:
     return f"{said}, in the form of sentences: word salad. In running text they are 30 % or more."
 
 
+def shuffled_words(gain: float) -> str:
+    """Why a text whose words stand in no order is fake."""
+    _, told, sentence = MEASURES["gain_3"]
+    return f"{sentence.format(told(gain))} as chance does: word salad."
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """Texts that were judged, to quote from."""
