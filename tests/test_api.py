@@ -354,7 +354,7 @@ def test_answers_are_shown_in_a_few_lines(demo_run: samehand.Run) -> None:
     explained = repr(demo_run.explain(members[0], members[1])).splitlines()
     assert [line.split()[0] for line in explained[:4]] == ["left", "right", "style", "words"]
     assert repr(demo_run).endswith("630 pages; style, replica, language, phrases, classes, sites, verdicts>")
-    assert repr(demo_run.like(members[0])).startswith("120 of 630 pages share something with it.\nsharp gap 1: from")
+    assert repr(demo_run.like(members[0])).startswith("120 of 630 pages share something with it.\nsmooth gap 1: from")
     assert "sites: " in repr(demo_run.sites()).splitlines()[0]
 
 

@@ -113,7 +113,7 @@ def test_like_names_the_gaps(run: Path, demo_run: samehand.Run, tmp_path: Path, 
     centre = demo_run.clusters().table.to_pylist()[0]
     ended = samehand_command("like", run, centre["centre_url"])
     assert "gap 1" in ended.out
-    assert centre["centre_url"] in ended.out
+    assert "         1.00  http://www." in ended.out
     copy = tmp_path / "copy.html"
     copy.write_bytes(demo_run.content(centre["centre_page_id"]))
     from_file = samehand_command("like", run, copy)

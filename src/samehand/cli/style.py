@@ -177,7 +177,7 @@ def compare(left: str, right: str, run_path: str | None, urls: tuple[str, ...], 
     print_record(comparison_row(found, left, right), options["form"], lines)
 
 
-def _explain_weakest_link(run: samehand.Run, page_ids: Sequence[int]) -> None:
+def _explain_weakest_link(run: "samehand.Run", page_ids: Sequence[int]) -> None:
     """Prints what the ends of the weakest link of some pages share, as `compare` does."""
     import numpy as np
 
