@@ -356,3 +356,18 @@ def test_a_secret_key_stays_out_of_the_manifest(demo: DemoFiles, demo_run: sameh
     assert (run.folder.path / "key").stat().st_mode & 0o077 == 0
     ours, public = (r.folder.read(STYLE_FINGERPRINTS, ["fingerprint"]) for r in (run, demo_run))
     assert not ours.equals(public)
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_file_that_the_disk_has_no_room_for_is_one_sentence(size: int, tmp_path: Path) -> None:
+    """Small contents fail when the file is closed, large ones when they are written."""
+    code = (
+        "import resource, signal, sys; from pathlib import Path\n"
+        "from samehand.base.errors import RunWriteError; from samehand.base.files import write_whole\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (5, 5))\n"
+        f"try:\n    with write_whole(Path({str(tmp_path / 'file')!r})) as handle: handle.write(bytes({size}))\n"
+        "except RunWriteError as error: sys.stdout.write(str(error))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"Cannot write to {tmp_path}: File too large.")
+    assert list(tmp_path.iterdir()) == []

@@ -31,12 +31,12 @@ def write_whole(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
         temporary = temporary_name(path)
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
     try:
-        with os.fdopen(descriptor, "w+b") as handle:
-            yield handle
-            with writing(path.parent):
+        # All of it: closing a file whose last bytes could not be written raises the same error once more.
+        with writing(path.parent):
+            with os.fdopen(descriptor, "w+b") as handle:
+                yield handle
                 handle.flush()
                 os.fsync(handle.fileno())
-        with writing(path.parent):
             publish(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def sync_folder(path: Path) -> None:
 
 def copy_whole(source: Path, target: Path) -> None:
     """Makes `target` a copy of `source`. Processes that have the old file mapped keep it."""
-    with source.open("rb") as content, writing(target), write_whole(target) as handle:
+    with source.open("rb") as content, write_whole(target) as handle:
         shutil.copyfileobj(content, handle, 1 << 20)
 
 
