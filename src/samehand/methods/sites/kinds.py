@@ -141,7 +141,8 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     """Is a list of keywords for one place under its own name, and nothing else.
 
     A shop or a chooser of countries may be one, too, so that without another sign the links must ask for words, and no
-    other links may be there. The texts of advertisements may stand between links that all lead away.
+    other links may be there. The texts of advertisements may stand between links that all lead away, if the title is
+    about the name: under a title of its own such text is the site's.
     """
     bare = s.title_is_name | ((s.title_bytes == 0) & s.named)
     signed = (s.said("parked") + s.said("this-domain") + s.said("sale-weak") > 0) | s.feeds
@@ -153,7 +154,7 @@ def _keywords(s: Signs) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = few & (
         (keyword_lists(s) & ((bare & (hinted | alone)) | (s.about_name & signed))) | (told_lists(s) & s.named)
     )
-    said = (s.said("parked") + s.said("parked-weak") > 0) & s.about_name
+    said = (s.said("parked") + s.said("parked-weak") > 0) & s.named_in_title
     away = s.site_links.target_links[:, 0] > s.query_links
     between = _thin(s, 400, 260, 6) & (s.tags["img"] < 4) & (s.tags["form"] < 3)
     ads: NDArray[np.bool_] = between & keyword_lists(s) & away & (said | (s.title_is_name & only))
