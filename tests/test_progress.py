@@ -91,7 +91,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def announced(capsys: pytest.CaptureFixture[str], *methods: str, quiet: bool = False) -> bool:
     with click.Context(click.Command("x"), obj={"quiet": quiet}):
         progress.announce_compiling(methods)
-    return capsys.readouterr().err == "Compiling kernels, once on this machine: up to a minute.\n"
+    return capsys.readouterr().err == "Compiling kernels, once on this machine: one to two minutes.\n"
 
 
 def store(folder: Path, source: Path) -> None:

@@ -32,7 +32,7 @@ PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}"
 def announce_compiling(methods: Iterable[str]) -> None:
     """Says that kernels of the methods will be compiled, where numba has not stored them yet."""
     if any(not is_compiled(KERNELS / f"{KERNELS_OF[method]}.py") for method in methods if method in KERNELS_OF):
-        say("Compiling kernels, once on this machine: up to a minute.")
+        say("Compiling kernels, once on this machine: one to two minutes.")
 
 
 def is_compiled(source: Path) -> bool:
