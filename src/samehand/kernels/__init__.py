@@ -32,6 +32,7 @@ from numba.core import caching, dispatcher
 
 _njit: Any = nb.njit
 _FunctionCache: Any = caching.FunctionCache
+_CacheFile: Any = caching.IndexDataCacheFile
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FOLDER = Path(__file__).parent
@@ -172,7 +173,7 @@ class _KernelCache(_FunctionCache):  # type: ignore[misc]
         if not (runs_portable_code() and folder.is_dir()):
             return None
         stamp = self._impl.locator.get_source_stamp()
-        shipped: Any = caching.IndexDataCacheFile(str(folder), self._impl.filename_base, stamp)
+        shipped = _CacheFile(str(folder), self._impl.filename_base, stamp)
         signature, (triple, *_), bytecode = self._index_key(sig, target_context.codegen())
         data = shipped.load((signature, (triple, PORTABLE_CPU, ""), bytecode))
         return None if data is None else self._impl.rebuild(target_context, data)
