@@ -40,8 +40,8 @@ NO_MEMORY = "Error: There is not enough memory. Allow more, or use fewer --worke
 _LEAST_ADDRESSES = 2_400_000_000
 """Bytes of addresses (`ulimit -v`) that the libraries reserve. With fewer, Arrow waits forever or ends the process."""
 TOO_FEW_ADDRESSES = (
-    f"Error: `ulimit -v` is below {_LEAST_ADDRESSES // 1000} here, and the libraries reserve that much. Allow more, then "
-    "run the same command again."
+    f"Error: The libraries reserve more addresses than `ulimit -v` allows here. Allow {_LEAST_ADDRESSES // 1000:,} KB, "
+    "then run the same command again."
 )
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MEMORY_WORDS = (
