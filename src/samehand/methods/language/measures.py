@@ -43,7 +43,7 @@ _once_in, _words, _factor = _power(10, "once in {}"), _power(math.e, "{} words")
 
 _RESEMBLES = "The order of its words speaks for {} rather than for natural text by {{}} (log-odds for each word)"
 _THROUGHOUT = "Even the order of words in its more natural half speaks for {} by {{}} (log-odds for each word)"
-_KEEPS = "What was used {} words before makes {} {{}} as likely as in the rest of the text"
+_KEEPS = "What stands {} words before makes {} {{}} as likely as the whole text does"
 _NEAR, _WIDE = "6 to 29", "12 to 59"
 
 MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
