@@ -18,11 +18,11 @@ class ClassesMethod(Method):
     tables = (CLASSES,)
     counted: ClassVar = {str: int}
     needs = ("style", "replica")
+    uses = ("language",)
 
     def group_source(self, folder: RunFolder, settings: Settings) -> str:
-        """The judged texts, where the run has them. They are no need: without them no text counts as made."""
-        judged = folder.done.get("language")
-        return judged["source"] if judged else ""
+        """Nothing beside other methods. Without language no text counts as made."""
+        return ""
 
     def group(self, folder: RunFolder, settings: Settings, *, threads: int, on_progress: OnGroupProgress) -> Counts:
         """Writes the class of each cluster."""
