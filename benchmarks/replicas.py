@@ -55,7 +55,7 @@ def _write_documents(
     settings = folder.settings()
     rows, columns = len(texts), settings.randomised_lexicons + 1
     values = planted_values(draw, texts, kept, WORDS + SLOTS)
-    words = np.sort(values[:, :WORDS], axis=1).ravel()
+    words = np.sort(_different_words(values[:, :WORDS]), axis=1).ravel()
     signatures = planted_values(draw, texts, np.full(kept.size, SIGNATURE_KEPT), 2 * columns).view(np.uint64)
     hosts = draw.integers(1, 1 << 40, 3 * rows, dtype=np.uint64)
     ends = np.arange(rows + 1, dtype=np.int64)
@@ -76,6 +76,13 @@ def _write_documents(
     )
     with folder.writer(REPLICA_SIGNATURES, settings, number) as writer:
         writer.write(table)
+
+
+def _different_words(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Hashes of words, of which no page has one twice: a value of a column is a word of its own."""
+    columns = np.arange(values.shape[1], dtype=np.uint32) << np.uint32(24)
+    words = (columns | (values >> np.uint32(6))) * np.uint32(0x9E3779B1)
+    return words ^ (words >> np.uint32(15))
 
 
 def _fixed(rows: NDArray[np.uint8]) -> pa.Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import text_buffers
 from samehand.base.files import writing
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
@@ -40,16 +41,21 @@ def gathered(folder: RunFolder, table: Table, columns: Sequence[str], rows: NDAr
 def taken_lists(
     folder: RunFolder, table: Table, column: str, rows: NDArray[np.integer], kind: type[np.generic]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The lists of rows that are in order, end to end in a file without a name: where each starts, and their values.
+    """The lists or texts of rows that are in order, end to end in a file without a name: where each starts, and values.
 
     The values are mapped: `grouping.memory.release` gives their memory back.
     """
     starts = np.zeros(rows.size + 1, np.int64)
     with writing(folder.path), tempfile.TemporaryFile(dir=folder.path) as file:
         for here, batch in taken(folder, table, [column], rows):
-            lists = batch.column(column)
-            starts[here.start + 1 : here.stop + 1] = np.diff(lists.offsets)
-            file.write(lists.flatten().to_numpy())
+            found = batch.column(column)
+            if pa.types.is_string(found.type):
+                values, bounds = text_buffers(found)
+            else:
+                values, bounds = found.flatten().to_numpy(), found.offsets.to_numpy() - found.offsets[0].as_py()
+            starts[here.start + 1 : here.stop + 1] = np.diff(bounds)
+            file.write(values[bounds[0] : bounds[-1]])
         np.cumsum(starts, out=starts)
         file.flush()
+        pa.default_memory_pool().release_unused()
         return starts, np.memmap(file, kind, "r+", shape=(int(starts[-1]),)) if starts[-1] else np.zeros(0, kind)

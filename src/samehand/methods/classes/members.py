@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import text_buffers
+from samehand.base.buffers import chosen_lists, text_buffers
 from samehand.grouping.memory import release
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.segments import segment_hashes
@@ -44,9 +44,7 @@ class Members:
 
     def chosen(self, rows: NDArray[np.int32]) -> "Members":
         """Some of the pages, in memory."""
-        counts = self.link_starts[rows + 1] - self.link_starts[rows]
-        starts = np.append(0, np.cumsum(counts))
-        links = self.links[np.repeat(self.link_starts[rows] - starts[:-1], counts) + np.arange(starts[-1])]
+        starts, links = chosen_lists(self.link_starts, self.links, rows)
         release(self.links)
         columns = (self.cluster, self.host, self.path, self.text, self.words, self.made)
         return Members(*(column[rows] for column in columns), starts, links)

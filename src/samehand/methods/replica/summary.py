@@ -8,14 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import text_buffers
+from samehand.base.buffers import as_binary, chosen_lists, text_buffers
 from samehand.base.settings import Settings
-from samehand.grouping.memory import mapped_zeros, release, stretches
+from samehand.grouping.memory import mapped_zeros, release
 from samehand.kernels.segments import distinct_values, segment_hashes
 from samehand.kernels.text.pairs import SLOTS
 from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.signatures import Signed, WordSets
 from samehand.store.folder import RunFolder
+from samehand.store.row_groups import ROW_GROUP_ROWS
 from samehand.store.tables import PAGES, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
 from samehand.store.taken import gathered, taken, taken_lists
 
@@ -79,6 +80,9 @@ def _read_signed(folder: RunFolder, settings: Settings) -> tuple[Signed, Counter
         if first // _RELEASED != (first - len(batch)) // _RELEASED:
             release(signatures)
             release(sketches)
+    release(signatures)
+    release(sketches)
+    pa.default_memory_pool().release_unused()
     none = np.zeros(0, np.int64)
     sets = WordSets(np.zeros(rows + 1, np.int64), np.zeros(0, np.uint32))
     return Signed(signatures.T, digests, sets, sketches, pairs, none, none), statuses, capped
@@ -121,17 +125,19 @@ def _write_members(folder: RunFolder, members: pa.Table, numbered: pa.Array, set
     """Writes members with their addresses and the numbers of their groups, a stretch at a time."""
     rows = folder.page_ids.rows(members.column("page_id").to_numpy())
     order = np.argsort(rows, kind="stable")
-    schema = pa.schema([PAGES.schema(settings).field(name) for name in ("url", "doc_id")])
-    texts = pa.Table.from_batches((batch for _, batch in taken(folder, PAGES, schema.names, rows[order])), schema)
-    places = np.empty_like(order)
+    places = np.empty(order.size, np.int32)
     places[order] = np.arange(order.size)
+    starts, urls = taken_lists(folder, PAGES, "url", rows[order], np.uint8)
+    ids = pa.chunked_array([batch.column(0) for _, batch in taken(folder, PAGES, ["doc_id"], rows[order])], pa.string())
+    del rows, order
     with folder.writer(REPLICA_MEMBERS, settings) as writer:
-        for chosen in stretches(len(places)):
-            part = members.slice(chosen.start, chosen.stop - chosen.start)
-            named = texts.take(pa.array(places[chosen]))
+        for first in range(0, len(places), ROW_GROUP_ROWS):
+            part, here = members.slice(first, ROW_GROUP_ROWS), places[first : first + ROW_GROUP_ROWS]
+            bounds, data = chosen_lists(starts, urls, here)
+            release(urls)
             number = pc.index_in(part.column("replica_group_id"), numbered).cast(pa.int64())
-            for name in named.column_names:
-                part = part.append_column(name, named.column(name))
+            part = part.append_column("url", as_binary(data, bounds).cast(pa.string()))
+            part = part.append_column("doc_id", ids.take(pa.array(here)))
             writer.write(part.append_column("group_number", pc.add(number, 1)))
 
 
