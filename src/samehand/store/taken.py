@@ -54,7 +54,7 @@ def taken_lists(
             else:
                 values, bounds = found.flatten().to_numpy(), found.offsets.to_numpy() - found.offsets[0].as_py()
             starts[here.start + 1 : here.stop + 1] = np.diff(bounds)
-            file.write(values[bounds[0] : bounds[-1]])
+            file.write(values[bounds[0] : bounds[-1]].data)
         np.cumsum(starts, out=starts)
         file.flush()
         pa.default_memory_pool().release_unused()

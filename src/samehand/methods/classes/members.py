@@ -46,8 +46,16 @@ class Members:
         """Some of the pages, in memory."""
         starts, links = chosen_lists(self.link_starts, self.links, rows)
         release(self.links)
-        columns = (self.cluster, self.host, self.path, self.text, self.words, self.made)
-        return Members(*(column[rows] for column in columns), starts, links)
+        return Members(
+            self.cluster[rows],
+            self.host[rows],
+            self.path[rows],
+            self.text[rows],
+            self.words[rows],
+            self.made[rows],
+            starts,
+            links,
+        )
 
 
 def read_members(folder: RunFolder, cluster_ids: NDArray[np.int64]) -> Members:
