@@ -8,7 +8,7 @@ TEST_STAMP := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DATA ?= ../shared/data
 
-.PHONY: demo test check docs evaluate bench fuzz faults screenshots lock clean
+.PHONY: demo test check docs evaluate bench fuzz faults screenshots wheel lock clean
 
 # The demo crawl is copied out of the package, scanned, and its clusters are printed.
 demo: $(STAMP)
@@ -70,6 +70,11 @@ faults: $(TEST_STAMP)
 # The pictures in README and docs: the demo, its report and its review, in Chromium.
 screenshots: $(TEST_STAMP)
 	$(BIN)/python -m tools.screenshots docs/screenshots
+
+# A wheel with the machine code of all kernels, for images and clusters: it compiles nothing at the first scan.
+wheel: $(STAMP)
+	$(INSTALL) wheel
+	$(BIN)/python -m tools.wheel dist
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -42,10 +42,11 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def answer(package: Path) -> list[str]:
+def answer(package: Path, **options: str) -> list[str]:
     """What the kernels say in a process of their own, and how many were found in the cache."""
     environment = {**os.environ, "PYTHONPATH": str(package.parents[1]), "XDG_CACHE_HOME": str(package / "cache")}
     environment.pop("NUMBA_CACHE_DIR", None)
+    environment |= options
     done = subprocess.run([sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split()
 
@@ -67,6 +68,16 @@ def test_a_folder_that_cannot_be_written_to(package: Path) -> None:
     assert said[:4] == ["2", "0", "0", "0"]
     assert said[4].startswith(str(package / "cache"))
     assert answer(package)[:4] == ["2", "0", "1", "1"]
+
+
+@pytest.mark.skipif(not kernels.runs_portable_code(), reason="this machine cannot run portable code")
+def test_code_that_a_wheel_brings_is_used_until_a_source_changes(package: Path) -> None:
+    portable = {"NUMBA_CPU_NAME": kernels.PORTABLE_CPU, "NUMBA_CPU_FEATURES": ""}
+    assert answer(package, **portable)[:4] == ["2", "0", "0", "0"]
+    assert answer(package, NUMBA_CACHE_DIR=str(package / "empty"))[:4] == ["2", "0", "1", "1"]
+    assert not list((package / "empty").rglob("*.nbc"))
+    (package / "low.py").write_text(LOW.replace("x + 1", "x + 5"))
+    assert answer(package, NUMBA_CACHE_DIR=str(package / "empty"))[:4] == ["10", "0", "0", "1"]
 
 
 def names_of(module: ModuleType) -> set[str]:

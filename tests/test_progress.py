@@ -94,11 +94,11 @@ def announced(capsys: pytest.CaptureFixture[str], *methods: str, quiet: bool = F
     return capsys.readouterr().err == "Compiling kernels, once on this machine: one to two minutes.\n"
 
 
-def store(folder: Path, source: Path) -> None:
+def store(folder: Path, source: Path, cpu: str = "this machine") -> None:
     """What numba leaves behind when it has compiled a function of `source`."""
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = sources_digest(source).encode()
-    (folder / f"{source.stem}.function-12.{progress.PYTHON}.nbi").write_bytes(b"version" + stamp + b"rest")
+    index = f"version {sources_digest(source)} {cpu}"
+    (folder / f"{source.stem}.function-12.{progress.PYTHON}.nbi").write_text(index)
 
 
 def test_the_first_compile_is_announced(kernels: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +122,16 @@ def test_other_places_where_numba_stores(
     assert announced(capsys, "language")
     store(tmp_path / "chosen" / "text_0123abcd", kernels / "text" / "tokens.py")
     assert not announced(capsys, "language")
+
+
+def test_code_that_a_wheel_brings_is_not_announced(
+    kernels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "empty"))
+    store(kernels / "__pycache__", kernels / "noise.py")
+    assert announced(capsys, "style")
+    store(kernels / "__pycache__", kernels / "noise.py", kernel_cache.PORTABLE_CPU)
+    assert announced(capsys, "style") != kernel_cache.runs_portable_code()
 
 
 def test_the_test_for_compiled_kernels_knows_how_numba_names_them() -> None:

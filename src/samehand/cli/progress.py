@@ -38,18 +38,23 @@ def announce_compiling(methods: Iterable[str]) -> None:
 def is_compiled(source: Path) -> bool:
     """Whether numba has stored functions compiled from this file and those that it imports, by this Python.
 
-    numba stores them in NUMBA_CACHE_DIR, else beside the file, else in the user's cache. Its indexes hold the digest of
-    the sources.
+    numba stores them in NUMBA_CACHE_DIR, else beside the file, else in the user's cache. A wheel may bring them, beside
+    the file. Indexes hold the digest of the sources, and the processor.
     """
-    from samehand.kernels import sources_digest
+    from samehand.kernels import PORTABLE_CPU, runs_portable_code, sources_digest
 
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    shared = Path(chosen) if chosen else Path.home() / ".cache" / "numba"
-    folders = [] if chosen else [source.parent / "__pycache__"]
-    folders += shared.glob(f"{source.parent.name}_*")
+    shared, beside = Path(chosen or Path.home() / ".cache" / "numba"), source.parent / "__pycache__"
+    own = [*shared.glob(f"{source.parent.name}_*"), *([] if chosen else [beside])]
     stamp = sources_digest(source).encode()
-    indexes = (index for folder in folders for index in folder.glob(f"{source.stem}.*.{PYTHON}*.nbi"))
-    return any(stamp in index.read_bytes() for index in indexes)
+    if any(_is_stored(folder, source, stamp) for folder in own):
+        return True
+    return runs_portable_code() and _is_stored(beside, source, stamp, PORTABLE_CPU.encode())
+
+
+def _is_stored(folder: Path, source: Path, *marks: bytes) -> bool:
+    indexes = (index.read_bytes() for index in folder.glob(f"{source.stem}.*.{PYTHON}*.nbi"))
+    return any(all(mark in index for mark in marks) for index in indexes)
 
 
 class ProgressDisplay:

@@ -11,6 +11,9 @@ this module answer for kernels alone, and choose the same folders as numba: NUMB
 user's cache folder where that cannot be written to.
 
 Workers start together and need the same kernels. One of them compiles, the others wait for it and load its code.
+
+A wheel that `make wheel` builds brings machine code along, beside the sources. It is made for PORTABLE_CPU and not for
+the machine at hand, so that every machine of the last ten years runs it and compiles nothing.
 """
 
 import contextlib
@@ -24,10 +27,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba as nb
+from llvmlite import binding as llvm
 from numba.core import caching, dispatcher
 
 _njit: Any = nb.njit
 _FunctionCache: Any = caching.FunctionCache
+_CacheFile: Any = caching.IndexDataCacheFile
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FOLDER = Path(__file__).parent
@@ -36,6 +41,8 @@ _NAME = re.compile(r"\w+")
 _PATIENCE = 120.0
 """Seconds that a process waits in all for those that compile. The lock saves work; no answer needs it."""
 _LOOK_SECONDS = 0.02
+PORTABLE_CPU = "x86-64-v3"
+_PORTABLE_NEEDS = frozenset(("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))
 _GENERIC, _REGISTERS = _FOLDER / "buckets.py", b"\n@similarity_of("
 
 
@@ -139,20 +146,37 @@ class _Turn:
             self._lock.close()
 
 
+@functools.cache
+def runs_portable_code() -> bool:
+    """Whether this machine has all that x86-64-v3 asks for."""
+    has = llvm.get_host_cpu_features()
+    return all(has.get(feature) for feature in _PORTABLE_NEEDS)
+
+
 class _KernelCache(_FunctionCache):  # type: ignore[misc]
-    """Asks again for code that was not there, once it has the turn to compile it."""
+    """Looks for the code of this machine, then for the wheel's, and once more when it has the turn to compile it."""
 
     _turn = _Turn()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code from the cache; None if this process has to compile it."""
-        found = super().load_overload(sig, target_context)
+        found = super().load_overload(sig, target_context) or self._load_from_wheel(sig, target_context)
         if found is None:
             self._turn.take()
             found = super().load_overload(sig, target_context)
             if found is not None:
                 self._turn.end()
         return found
+
+    def _load_from_wheel(self, sig: Any, target_context: Any) -> Any:
+        folder = Path(self._py_func.__code__.co_filename).with_name("__pycache__")
+        if not (runs_portable_code() and folder.is_dir()):
+            return None
+        stamp = self._impl.locator.get_source_stamp()
+        shipped = _CacheFile(str(folder), self._impl.filename_base, stamp)
+        signature, (triple, *_), bytecode = self._index_key(sig, target_context.codegen())
+        data = shipped.load((signature, (triple, PORTABLE_CPU, ""), bytecode))
+        return None if data is None else self._impl.rebuild(target_context, data)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Stores what was compiled."""
