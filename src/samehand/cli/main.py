@@ -37,7 +37,7 @@ Exit codes:
   130  interrupted: run the same command again to go on"""
 
 GARBAGE = 50_000
-"""Objects that are made before Python looks for cycles of them. Numba makes 200,000 that stay; each look takes 0.1 s."""
+"""So many new objects before Python looks for cycles: Numba makes 200,000 that stay, and a look takes 0.1 s."""
 
 
 def main() -> NoReturn:
