@@ -53,6 +53,7 @@ bench: $(TEST_STAMP)
 	$(BIN)/python -m benchmarks.language
 	$(BIN)/python -m benchmarks.structure
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.replicas
 	$(BIN)/python -m benchmarks.review
 
 # Hostile bytes for every parser, two minutes each, and damage to every file that steers samehand. Long.

@@ -1,7 +1,8 @@
 """Near replicas and classes of a million pages, Parquet to Parquet: `make bench`, or python -m benchmarks.replicas.
 
 Rows are planted as `benchmarks.planted` plants fingerprints: no HTML is read. Copies of a text keep 0.85 to 1 of its
-values; a quarter of the pages has only a template in common with its cluster. Memory is that of a process of its own.
+values; a quarter of the pages has only a template in common with its cluster. Memory is that of a process of its own,
+beyond what a run of 2,000 pages takes in it.
 """
 
 import argparse
@@ -20,12 +21,14 @@ from numpy.typing import NDArray
 from benchmarks.planted import PART_ROWS, plant, planted_values
 from benchmarks.scale import peak_memory
 from samehand.base.settings import Settings
+from samehand.methods.method import Method
 from samehand.methods.registry import methods
 from samehand.store.done import part_name
 from samehand.store.folder import RunFolder
 from samehand.store.tables import REPLICA_SIGNATURES, STYLE_CLUSTERS, STYLE_MEMBERS
 
-ROWS = 1_000_000
+ROWS = (500_000, 1_000_000)
+SMALL = 2_000
 WORDS, SLOTS = 150, 128
 SIGNATURE_KEPT = 0.6
 
@@ -52,7 +55,7 @@ def _write_documents(
     settings = folder.settings()
     rows, columns = len(texts), settings.randomised_lexicons + 1
     values = planted_values(draw, texts, kept, WORDS + SLOTS)
-    words = np.sort(values[:, :WORDS], axis=1).ravel()
+    words = np.sort(_different_words(values[:, :WORDS]), axis=1).ravel()
     signatures = planted_values(draw, texts, np.full(kept.size, SIGNATURE_KEPT), 2 * columns).view(np.uint64)
     hosts = draw.integers(1, 1 << 40, 3 * rows, dtype=np.uint64)
     ends = np.arange(rows + 1, dtype=np.int64)
@@ -73,6 +76,13 @@ def _write_documents(
     )
     with folder.writer(REPLICA_SIGNATURES, settings, number) as writer:
         writer.write(table)
+
+
+def _different_words(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Hashes of words, of which no page has one twice: a value of a column is a word of its own."""
+    columns = np.arange(values.shape[1], dtype=np.uint32) << np.uint32(24)
+    words = (columns | (values >> np.uint32(6))) * np.uint32(0x9E3779B1)
+    return words ^ (words >> np.uint32(15))
 
 
 def _fixed(rows: NDArray[np.uint8]) -> pa.Array:
@@ -97,36 +107,54 @@ def _table(table: Any, columns: list[Any]) -> pa.Table:
     return pa.table(columns, names=table.fixed_schema.names).cast(table.fixed_schema)
 
 
-def measure(path: Path, name: str) -> dict[str, Any]:
-    """Groups the run by one method."""
-    folder = RunFolder(path)
-    method, start, began, spent = methods()[name], peak_memory(), time.perf_counter(), time.process_time()
-    counts = method.group(folder, folder.settings(), threads=2, on_progress=lambda done, total: None)
+def measure(path: Path, small: Path, name: str) -> dict[str, Any]:
+    """Groups the run by one method, after a small one: what that takes is start-up (Python, Arrow, machine code)."""
+    folder, method = RunFolder(path), methods()[name]
+    _group(RunFolder(small), method)
+    start, began, spent = peak_memory(), time.perf_counter(), time.process_time()
+    counts = _group(folder, method)
     seconds, cpu = time.perf_counter() - began, time.process_time() - spent
-    return {"seconds": seconds, "cpu": cpu, "memory": peak_memory() - start, "counts": counts}
+    return {"seconds": seconds, "cpu": cpu, "start": start, "memory": peak_memory() - start, "counts": counts}
+
+
+def _group(folder: RunFolder, method: Method) -> dict[str, Any]:
+    return method.group(folder, folder.settings(), threads=2, on_progress=lambda done, total: None)
+
+
+def in_own_process(path: Path, small: Path, name: str) -> dict[str, Any]:
+    """The same in a fresh process: memory is counted from nothing."""
+    command = [sys.executable, "-m", "benchmarks.replicas", "--measure", str(path), str(small), name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--measure", nargs=2, metavar=("RUN", "METHOD"), help=argparse.SUPPRESS)
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS), help="so many pages; the last is reported")
+    parser.add_argument("--measure", nargs=3, metavar=("RUN", "SMALL", "METHOD"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.measure:
-        print(json.dumps(measure(Path(chosen.measure[0]), chosen.measure[1])))
+        path, small, name = chosen.measure
+        print(json.dumps(measure(Path(path), Path(small), name)))
         return
     Path("build").mkdir(exist_ok=True)
+    print("near replicas and classes, Parquet to Parquet (target: a million in 60 s, 100 bytes a page beyond start-up)")
+    print("       rows  method   seconds  CPU s  us a row  MB start  bytes a row beyond it  answers")
     with tempfile.TemporaryDirectory(dir="build") as scratch:
-        plant_documents(Path(scratch), chosen.rows)
-        print(f"{chosen.rows:,} pages (target: 60 s, 100 bytes a page beyond start-up)")
-        for name in ("replica", "classes"):
-            command = [sys.executable, "-m", "benchmarks.replicas", "--measure", scratch, name]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            found = json.loads(done.stdout.splitlines()[-1])
-            print(
-                f"  {name:8} {found['seconds']:7.1f} s, {found['cpu']:7.1f} CPU s, "
-                f"{found['memory'] / chosen.rows:6.0f} bytes a page; {found['counts']}"
-            )
+        plant_documents(Path(scratch) / "small", SMALL)
+        for rows in chosen.rows:
+            plant_documents(Path(scratch) / str(rows), rows)
+            for name in ("replica", "classes"):
+                _print(rows, name, in_own_process(Path(scratch) / str(rows), Path(scratch) / "small", name))
+
+
+def _print(rows: int, name: str, found: dict[str, Any]) -> None:
+    print(
+        f"{rows:11,}  {name:8} {found['seconds']:7.1f} {found['cpu']:6.1f} {1e6 * found['cpu'] / rows:9.1f} "
+        f"{found['start'] / 1e6:9.0f} {found['memory'] / rows:22.0f}  {found['counts']}"
+    )
 
 
 if __name__ == "__main__":

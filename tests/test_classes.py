@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from samehand.base.buffers import text_buffers
 from samehand.kernels.html.links import hash_hosts
-from samehand.methods.classes.classes import classify, read_members
+from samehand.methods.classes import classes
+from samehand.methods.classes.classes import classify
+from samehand.methods.classes.members import read_members
+from samehand.store.page_ids import PageIds
+from samehand.store.table import Table
 
 HOSTS = ["a.com", "b.com", "c.com", "d.com", "www.e.com"]
 OTHERS = ["x.org", "y.org", "z.org", "u.org", "v.org", "w.org"]
@@ -30,58 +34,71 @@ PAGE = st.fixed_dictionaries(
         "replica": st.sampled_from([None, 7, 8]),
         "words": st.sampled_from([[], [91], [91, 92], list(range(9)), list(range(120))]),
         "links": st.sets(st.sampled_from([*HOSTS, *OTHERS])),
-        "made": st.sampled_from([0.0, 1.0, np.nan]),
+        "made": st.sampled_from([0.0, 1.0, None]),
         "similarity": st.sampled_from([0.5, 0.99]),
     }
 )
 
+ALONE = {"cluster": -1, "host": "a.com", "path": "/", "replica": None, "words": [], "links": set(), "made": None}
+ALONE["similarity"] = 1.0
+NAMED = ("cluster", "replica")
+MADE = {0.0: "natural", 1.0: "fake", None: "too short"}
+
+
+class Tables:
+    """A run folder of one unit that is in memory, as `read_members` reads it: two batches of each table."""
+
+    path: None = None
+
+    def __init__(self, pages: int, tables: dict[str, pa.Table]) -> None:
+        self.page_ids, self.done, self._tables = PageIds.of({0: pages}), self, tables
+
+    def get(self, _: str) -> dict[str, str]:
+        return {}
+
+    def part_numbers(self, _: Table) -> list[int]:
+        return [0]
+
+    def iterate(self, table: Table, columns: list[str]) -> list[pa.RecordBatch]:
+        rows = self._tables[table.name].select(columns)
+        half = rows.num_rows // 2
+        return [*rows.slice(0, half).to_batches(), *rows.slice(half).to_batches()]
+
+    def iterate_part(self, table: Table, _number: int, columns: list[str], _rows: int) -> list[pa.RecordBatch]:
+        return self.iterate(table, columns)
+
 
 def classified(pages: list[dict]) -> list[dict]:
-    """The rows of the table, with figures."""
-    ids = np.arange(len(pages)) + 100
-    members = pa.table(
-        {
-            "page_id": ids,
-            "style_cluster_id": pa.array([1000 + page["cluster"] for page in pages], pa.int64()),
+    """The rows of the table, with figures. A page that is alone stands first, and clusters in reverse order."""
+    pages = [ALONE, *pages]
+    first_of = {(kind, page[kind]): number for number, page in reversed([*enumerate(pages)]) for kind in NAMED}
+    ids = {kind: [first_of[kind, page[kind]] for page in pages] for kind in NAMED}
+    grouped = [number for number, page in enumerate(pages) if page["replica"] is not None]
+    links = [sorted(NUMBERS[host] for host in page["links"]) for page in pages]
+    tables = {
+        "style/members": {
+            "page_id": range(len(pages)),
+            "style_cluster_id": ids["cluster"],
             "similarity": pa.array([page["similarity"] for page in pages], pa.float32()),
-            "made": pa.array([page["made"] for page in pages], pa.float64()),
-        }
-    )
-    named = [(int(page_id), page["replica"]) for page_id, page in zip(ids, pages, strict=True) if page["replica"]]
-    replicas = pa.table(
-        {
-            "page_id": pa.array([page_id for page_id, _ in named], pa.int64()),
-            "replica_group_id": pa.array([group for _, group in named], pa.int64()),
-        }
-    )
-    signatures = pa.table(
-        {
-            "distinct_words": pa.array([len(page["words"]) for page in pages], pa.int64()),
-            "status": pa.array(["few words" if len(page["words"]) < 5 else "signed" for page in pages], pa.string()),
+        },
+        "replica/members": {"page_id": grouped, "replica_group_id": [ids["replica"][number] for number in grouped]},
+        "replica/signatures": {
+            "distinct_words": [len(page["words"]) for page in pages],
+            "status": ["few words" if len(page["words"]) < 5 else "signed" for page in pages],
             "word_set": pa.array([page["words"] for page in pages], pa.large_list(pa.uint32())),
-            "link_hosts": pa.array(
-                [sorted(NUMBERS[host] for host in page["links"]) for page in pages], pa.large_list(pa.uint64())
-            ),
-        }
-    )
-    urls = pa.table(
-        {
-            "url": pa.array([f"http://{page['host']}{page['path']}" for page in pages], pa.string()),
-            "url_host_name": pa.array([page["host"] for page in pages], pa.string()),
-        }
-    )
-    ids_of = sorted({1000 + page["cluster"] for page in pages}, reverse=True)
-    clusters = pa.table({"style_cluster_id": pa.array(ids_of, pa.int64())})
-    halves = len(pages) // 2, len(pages) - len(pages) // 2
-    parts = [
-        [
-            batch
-            for first, rows in zip((0, halves[0]), halves, strict=True)
-            for batch in table.slice(first, rows).to_batches()
-        ]
-        for table in (urls, signatures)
-    ]
-    return classify(clusters, read_members(members, parts[0], replicas, parts[1], clusters)).to_pylist()
+            "link_hosts": pa.array(links, pa.large_list(pa.uint64())),
+        },
+        "pages": {
+            "url": [f"http://{page['host']}{page['path']}" for page in pages],
+            "url_host_name": [page["host"] for page in pages],
+        },
+        "language/pages": {"verdict": [MADE[page["made"]] for page in pages]},
+    }
+    folder = Tables(len(pages), {name: pa.table(columns) for name, columns in tables.items()})
+    cluster_ids = np.array(sorted(set(ids["cluster"][1:]), reverse=True), np.int64)
+    found = classify(cluster_ids, read_members(folder, cluster_ids)).to_pylist()
+    names = {number: cluster for (kind, cluster), number in first_of.items() if kind == "cluster"}
+    return [{**row, "style_cluster_id": 1000 + names[row["style_cluster_id"]]} for row in found]
 
 
 def text_of(page: dict) -> object:
@@ -116,7 +133,7 @@ def figures_of(pages: list[dict]) -> dict[str, float]:
     for page in pages:
         others = page["links"] - {page["host"]}
         inner.append(len(others & inside) / len(others) if others else 0.0)
-    judged = [page["made"] for page in pages if not np.isnan(page["made"])]
+    judged = [page["made"] for page in pages if page["made"] is not None]
     return {
         "same_text": len(copied) / len(pages),
         "same_path": len(placed) / len(copied) if copied else 0.0,
@@ -126,16 +143,22 @@ def figures_of(pages: list[dict]) -> dict[str, float]:
     }
 
 
-@given(st.lists(PAGE, min_size=1, max_size=12))
-def test_figures_equal_counting(pages: list[dict]) -> None:
-    for row in classified(pages):
+@pytest.mark.parametrize("at_once", [1, 5, 1000])
+@given(pages=st.lists(PAGE, min_size=1, max_size=12))
+def test_figures_equal_counting(pages: list[dict], at_once: int) -> None:
+    """However many members are counted at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classes, "_AT_ONCE", at_once)
+        found = classified(pages)
+    assert {row["style_cluster_id"] for row in found} == {1000 + page["cluster"] for page in pages}
+    for row in found:
         own = [page for page in pages if 1000 + page["cluster"] == row["style_cluster_id"]]
         for name, wanted in figures_of(own).items():
             assert row[name] == pytest.approx(wanted, abs=1e-4), name
 
 
 def page(host: str, path: str = "/", *, words: int = 200, links: tuple[str, ...] = (), **more: object) -> dict:
-    usual = {"cluster": 0, "replica": 7, "made": np.nan, "similarity": 0.99}
+    usual = {"cluster": 0, "replica": 7, "made": None, "similarity": 0.99}
     return {**usual, "host": host, "path": path, "words": list(range(words)), "links": set(links), **more}
 
 

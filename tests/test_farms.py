@@ -1,26 +1,37 @@
 """Farms, and hands that no rule was made for: what is accused, and what must not be."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from evaluation.sites_hands import by_hand, made_hands
 from evaluation.sites_unseen import is_found, page_kinds
 
 import samehand
-from runs import kinds_of
+from runs import copy_of, kinds_of
 from samehand.cli.demo import DemoFiles
 from samehand.methods.sites import farms
 from samehand.methods.sites.verdicts import ACCUSING, FARM
-from samehand.store.tables import SITES
+from samehand.store.tables import CLASSES, PROVIDERS, SITE_CLUSTERS, SITES, VERDICT_PAGES, VERDICT_SITES
 
 
-def test_the_farms_of_the_demo_are_found_and_nothing_else(
-    demo: DemoFiles, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    run = samehand.scan(str(demo.crawl), tmp_path_factory.mktemp("farms") / "run", workers=1, signals="all")
+def test_the_farms_of_the_demo_are_found_and_nothing_else(demo: DemoFiles, demo_run: samehand.Run) -> None:
     kinds = kinds_of(demo, "domain")
-    called = {row["site"]: row["kind"] == FARM for row in run.folder.read(SITES, ["site", "kind"]).to_pylist()}
+    called = {row["site"]: row["kind"] == FARM for row in demo_run.folder.read(SITES, ["site", "kind"]).to_pylist()}
     assert {kinds[site] for site, is_farm in called.items() if is_farm} == {"farm", "fake"}
     assert all(is_farm for site, is_farm in called.items() if kinds[site] in ("farm", "fake"))
+
+
+@pytest.mark.parametrize("later", [("replica", "phrases", "language"), ("language", "phrases", "replica")])
+def test_sites_computed_first_end_as_in_a_scan_of_all(
+    demo_run: samehand.Run, style_run: samehand.Run, tmp_path: Path, later: tuple[str, ...]
+) -> None:
+    """Farms are found by the texts and copies of other methods, which may be computed after the sites."""
+    run = copy_of(style_run, tmp_path / "run")
+    for method in ("sites", *later):
+        run.compute(method, workers=1)
+    for table in (CLASSES, SITES, SITE_CLUSTERS, PROVIDERS, VERDICT_PAGES, VERDICT_SITES):
+        assert run.folder.read(table).equals(demo_run.folder.read(table)), table.name
 
 
 def facts(sites: int, *, pages: int = 2, **flags: bool) -> farms._Pages:

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -295,8 +296,12 @@ def cosine(left: set[int], right: set[int]) -> float:
 
 SMALL_SETS = st.lists(st.sets(st.integers(0, 12), max_size=10), min_size=1, max_size=14)
 
+HASHES = [*range(60), *range((1 << 32) - 30, 1 << 32)]
+SETS = st.builds(lambda seed, size: set(random.Random(seed).sample(HASHES, size)), st.integers(), st.integers(0, 80))
+"""Sets of more and less than the blocks of 16 words that are compared at once."""
 
-@given(SMALL_SETS)
+
+@given(st.lists(SETS, min_size=1, max_size=5) | SMALL_SETS)
 def test_cosines_equal_set_arithmetic(sets: list[set[int]]) -> None:
     pairs = np.array(list(itertools.product(range(len(sets)), repeat=2)))
     left, right = pairs.T.astype(np.int32).copy()

@@ -25,6 +25,7 @@ order mark at the start is no text.
 import dataclasses
 import functools
 import re
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ END = tagnames.END
 TAG_NAMES = tagnames.NAMES
 """Names of the tags from 1 up that have fixed numbers; see kernels/tagnames.py for all others."""
 
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 19
 """Pages are read this much at a time, so that the room for what they might hold stays small and warm."""
 _KINDS = (np.uint16, np.int64, np.uint8, np.uint8, *[np.int64] * 2, np.uint8, *[np.int64] * 2, np.uint16)
 """Types of the arrays that the pass fills (`page.Found`)."""
@@ -148,7 +149,8 @@ def parse_pages(
     bounds = page.Limits(*(np.uint64(limit) for limit in dataclasses.astuple(limits or Limits())))
     wishes = page.ATTRIBUTE_TEXTS * attribute_texts | page.PLACES * places
     size = int(offsets[-1] - offsets[0])
-    found = _room_for(_sizes(size // 16, size // 2, size // 256, size // 64, size // 32, places=places))
+    usual = _sizes(size // 24, size // 3, size // 512, size // 256, size // 128, places=places)
+    found = _room_for(tuple(map(sum, zip(usual, _most_of(min(size, _CHUNK_BYTES), places=places), strict=True))))
     rows = np.zeros((offsets.size, page.COLUMNS), np.uint64)
     for first, last in byte_chunks(offsets, _CHUNK_BYTES):
         chunk = offsets[first : last + 1]
@@ -182,7 +184,7 @@ def _room_for(sizes: tuple[int, ...]) -> page.Found:
 
 def _more_room(found: page.Found, filled: list[int], size: int, *, places: bool) -> page.Found:
     """The same arrays with room for `size` more bytes of pages; larger ones where they are too small."""
-    arrays = list(found)
+    arrays: list[NDArray[Any]] = list(found)
     needs = zip(_sizes(*filled, places=places), _most_of(size, places=places), strict=True)
     for place, (used, more) in enumerate(needs):
         if arrays[place].size < used + more:
@@ -207,23 +209,23 @@ def _assemble(found: page.Found, rows: NDArray[np.int64]) -> Markup:
     columns = np.ascontiguousarray(rows.T)
     pages = columns[:, 1:]
     filled = _sizes(*columns[: page.FILLED, -1].tolist(), places=found.places.size > 0)
-    tags, places, text, titles, *others = (array[:size] for array, size in zip(found, filled, strict=True))
-    link_starts, link_lengths, link_flags, block_ends, block_links, block_openers = others
+    arrays: list[NDArray[Any]] = list(found)
+    parts = page.Found(*(array[:size] for array, size in zip(arrays, filled, strict=True)))
     return Markup(
-        tags=tags,
-        tag_places=places,
+        tags=parts.tags,
+        tag_places=parts.places,
         tag_offsets=columns[page.TAGS],
-        text=text,
+        text=parts.text,
         text_offsets=columns[page.TEXT],
-        titles=titles,
+        titles=parts.titles,
         title_offsets=columns[page.TITLES],
-        link_starts=link_starts,
-        link_lengths=link_lengths,
-        link_flags=link_flags,
+        link_starts=parts.link_starts,
+        link_lengths=parts.link_lengths,
+        link_flags=parts.link_flags,
         link_offsets=columns[page.LINKS],
-        block_ends=block_ends,
-        block_links=block_links,
-        block_openers=block_openers,
+        block_ends=parts.block_ends,
+        block_links=parts.block_links,
+        block_openers=parts.block_openers,
         block_offsets=columns[page.BLOCKS],
         base_starts=pages[page.BASE_START],
         base_lengths=pages[page.BASE_LENGTH],

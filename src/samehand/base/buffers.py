@@ -33,6 +33,15 @@ def end_to_end(texts: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.in
     return column_buffers(pa.array(list(texts), pa.large_binary()))
 
 
+def chosen_lists(
+    starts: NDArray[np.int64], values: NDArray[_Number], rows: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[_Number]]:
+    """Some of the lists that lie end to end, list i from starts[i] to starts[i + 1], end to end again."""
+    sizes = starts[rows + 1] - starts[rows]
+    begins = np.append(0, np.cumsum(sizes))
+    return begins, values[np.repeat(starts[rows] - begins[:-1], sizes) + np.arange(begins[-1])]
+
+
 def fixed_rows(column: pa.FixedSizeBinaryArray, kind: type[_Number]) -> NDArray[_Number]:
     """A column of fixed-size binaries, each little-endian numbers of `kind`, as the rows of a matrix."""
     values = np.frombuffer(column.buffers()[1], np.dtype(kind).newbyteorder("<"))

@@ -11,12 +11,15 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.grouping.memory import stretches
 from samehand.kernels import blocks as kernel
 from samehand.kernels.buckets import sort_by_bucket
 
-BLOCK_ROWS = 1 << 16
+BLOCK_ROWS = 1 << 14
 """There is a block for about so many rows: sketches of so many stay in a processor's cache."""
-_PIECE = 1 << 22
+AT_LEAST = 2
+"""So many blocks are searched at once: threads share them."""
+_PIECE = 1 << 20
 """Entries that are in memory at a time."""
 
 
@@ -72,14 +75,21 @@ class Blocks:
         self._written += entries.size
 
     def shelves(self, limit: int) -> Iterator[Shelf]:
-        """All blocks, about so many rows at a time."""
-        sizes = np.bincount(self._homes, minlength=kernel.MOST)
-        first = held = 0
-        for block in range(self._count):
-            held += sizes[block]
-            if held >= limit or block == self._count - 1:
-                yield Shelf(self, first, *kernel.rows_of_blocks(self._homes, self._guests, first, block + 1))
-                first, held = block + 1, 0
+        """All blocks, at most so many rows at a time if that is enough for AT_LEAST blocks."""
+        sizes, first = self._sizes(), 0
+        while first < self._count:
+            fitting = int(np.searchsorted(np.cumsum(sizes[first:]), limit, side="right"))
+            stop = min(first + max(fitting, AT_LEAST), self._count)
+            yield Shelf(self, first, *kernel.rows_of_blocks(self._homes, self._guests, first, stop))
+            first = stop
+
+    def _sizes(self) -> NDArray[np.int64]:
+        """The rows that each block needs, guests included."""
+        sizes = np.bincount(self._homes, minlength=kernel.MOST)[: self._count]
+        for part in stretches(self.rows):
+            bits = np.unpackbits(self._guests[part].astype("<u8").view(np.uint8), bitorder="little")
+            sizes += bits.reshape(-1, kernel.MOST).sum(axis=0, dtype=np.int64)[: self._count]
+        return sizes
 
     def pieces(self, first: int, stop: int) -> Iterator[Piece]:
         """The buckets of the blocks from `first` to `stop`, some at a time."""

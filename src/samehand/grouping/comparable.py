@@ -6,7 +6,8 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-GATHERED_LEAST, GATHERED_BYTES = 1 << 16, 32
+GATHERED_LEAST, GATHERED_BYTES = 1 << 23, 32
+"""Bytes of rows that are gathered at once: so many, or so many for each of all rows."""
 
 
 class Comparable(Protocol):
@@ -50,8 +51,8 @@ _Things = TypeVar("_Things", bound=Comparable)
 
 
 def at_once(width: int, rows: int) -> int:
-    """How many of `rows` of so many bytes are gathered at once: those that take GATHERED_BYTES for each of all rows."""
-    return max(GATHERED_LEAST, GATHERED_BYTES * rows // max(width, 1))
+    """How many of `rows` of so many bytes are gathered at once."""
+    return max(GATHERED_LEAST, GATHERED_BYTES * rows) // max(width, 1) + 1
 
 
 def gathered_pairs(

@@ -41,14 +41,17 @@ class Edges:
         return self[self.similarities >= np.float32(threshold)]
 
 
+def joined_edges(parts: list[Edges]) -> Edges:
+    """All edges in `parts`."""
+    return Edges(np.concatenate([part.packed for part in parts]), np.concatenate([part.similarities for part in parts]))
+
+
 def spanning_forest(parts: list[Edges], rows: int) -> Edges:
     """Maximum spanning forest of the edges in `parts`, best edge first.
 
     The forest of a forest and more edges is the forest of all edges: parts can be folded in as they are found.
     """
-    packed = np.concatenate([part.packed for part in parts])
-    similarities = np.concatenate([part.similarities for part in parts])
-    return merge_forest(Edges.none(), Edges(packed, similarities), rows)
+    return merge_forest(Edges.none(), joined_edges(parts), rows)
 
 
 def merge_forest(forest: Edges, found: Edges, rows: int) -> Edges:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from samehand.grouping.blocks import Blocks, Piece, Shelf
 from samehand.grouping.comparable import Searchable, at_once, gathered_pairs
-from samehand.grouping.edges import Edges, merge_forest, spanning_forest
+from samehand.grouping.edges import Edges, joined_edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
 from samehand.grouping.probes import Buckets, Columns
 from samehand.kernels import blocks
@@ -86,6 +86,7 @@ def find_forest(
         for parts in _keys_ahead(buckets.columns, searched, pool):
             for entries, starts in pool.map(divided.route, parts):
                 divided.add(entries, starts)
+            del parts
             counts.probes += 1
             if progress:
                 progress(counts.probes, total)
@@ -157,20 +158,28 @@ class _BlockSearch:
         self._shelf, self._block = shelf, block
         self._ranked = shelf.ranked(block)
         self._buckets = 0
-        self._forest = Edges.none()
+        self._forest, self._found = Edges.none(), [Edges.none()]
 
     def check(self, piece: Piece) -> NDArray[np.int64]:
-        """Folds the edges within the block's buckets into its forest; returns the counts of `CheckCounts.add`."""
+        """Finds the edges within some of the block's buckets; returns the counts of `CheckCounts.add`."""
         starts, ends = piece.starts[:, self._block], piece.starts[:, self._block + 1]
         first = int(self._shelf.starts[self._block])
         keys = blocks.keys_of_block(piece.entries, starts, ends, *self._ranked, first, self._buckets)
         edges, counts = check_buckets(self._gathered, keys, self._rule, self._known)
         self._buckets = int(keys[-1] >> np.uint64(32)) + 1 if keys.size else self._buckets
-        self._forest = merge_forest(self._forest, edges, len(self._shelf.rows))
+        self._found.append(edges)
+        if sum(map(len, self._found)) > len(self._forest):  # seldom, because to fold is to go through the whole forest
+            self._fold()
         return counts
+
+    def _fold(self) -> None:
+        """Takes what was found into the forest."""
+        self._forest = merge_forest(self._forest, joined_edges(self._found), len(self._shelf.rows))
+        self._found = [Edges.none()]
 
     def forest(self) -> Edges:
         """The block's forest in terms of all rows, which stand in the same order."""
+        self._fold()
         left, right = self._forest.pairs.T
         return Edges.of(self._shelf.rows[left], self._shelf.rows[right], self._forest.similarities)
 

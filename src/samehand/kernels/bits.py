@@ -56,6 +56,32 @@ def equal_bytes(_typing: Any, left: Any, _at: Any, right: Any, _place: Any, _mas
 
 
 @_intrinsic
+def common_words(_typing: Any, left: Any, _at: Any, right: Any, _place: Any) -> Any:
+    """How many of the 16 different words of 32 bits from left[at] on are among the 16 different ones from right[place].
+
+    A vector is compared with each word of the other side: 16 comparisons, which do not wait for each other.
+    """
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word, count = ir.IntType(32), 16
+        block = ir.VectorType(word, count)
+        nothing, everywhere = ir.Constant(block, ir.Undefined), ir.Constant(block, [ir.Constant(word, 0)] * count)
+        start = builder.bitcast(builder.gep(arguments[2], [arguments[3]]), block.as_pointer())
+        others = builder.load(start, align=4)
+        found = ir.Constant(ir.VectorType(ir.IntType(1), count), [ir.Constant(ir.IntType(1), 0)] * count)
+        for place in range(count):
+            one = builder.load(
+                builder.gep(arguments[0], [builder.add(arguments[1], ir.Constant(ir.IntType(64), place))])
+            )
+            all_one = builder.insert_element(nothing, one, ir.Constant(word, 0))
+            same = builder.icmp_unsigned("==", builder.shuffle_vector(all_one, nothing, everywhere), others)
+            found = builder.or_(found, same)
+        return builder.zext(builder.ctpop(builder.bitcast(found, ir.IntType(count))), ir.IntType(64))
+
+    return _types.int64(left, _types.uint64, right, _types.uint64), generate
+
+
+@_intrinsic
 def add_matches(_typing: Any, _v0: Any, _v1: Any, _v2: Any, _v3: Any, places: Any, _row: Any, _carry: Any) -> Any:
     """One step of an LCS by bit vectors, with a vector of 256 bits: (V + (V & P)) | (V & ~P), and the carry out.
 

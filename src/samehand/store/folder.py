@@ -169,9 +169,9 @@ class RunFolder:
         place = self.path / table.path
         return any(place.glob("part-*.parquet")) if table.in_parts else place.is_file()
 
-    def part_path(self, table: Table, number: int) -> Path:
-        """Where the part of a unit stands."""
-        return self.path / table.path / f"part-{number:06d}.parquet"
+    def part_path(self, table: Table, number: int | None) -> Path:
+        """Where the part of a unit stands; without a number, the table that is one file."""
+        return self.path / table.path if number is None else self.path / table.path / f"part-{number:06d}.parquet"
 
     def part_numbers(self, table: Table) -> list[int]:
         """The units whose parts belong to the run. RunError if a part is missing."""
@@ -216,35 +216,36 @@ class RunFolder:
     def _opened(
         self, table: Table, number: int | None, columns: Sequence[str]
     ) -> Iterator[tuple[pq.ParquetFile, Path]]:
-        path = self.path / table.path if number is None else self.part_path(table, number)
+        path = self.part_path(table, number)
         self._check_there(table, path)
         with _checked(path), pq.ParquetFile(path, page_checksum_verification=True) as part:
             self._check_schema(table, part.schema_arrow, path, columns)
             yield part, path
 
     def iterate(self, table: Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a table in parts, in page_id order, a batch at a time, checked."""
-        for number in self.part_numbers(table):
+        """The rows of a table, a batch at a time, checked; those of a table in parts in page_id order."""
+        for number in self.part_numbers(table) if table.in_parts else [None]:
             yield from self.iterate_part(table, number, columns)
 
     def iterate_part(
-        self, table: Table, number: int, columns: Sequence[str], rows: int = _BATCH_ROWS
+        self, table: Table, number: int | None, columns: Sequence[str], rows: int = _BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
         """The rows of one part, at most `rows` at a time and those of one row group together, checked."""
-        path = self.part_path(table, number)
-        self._check_there(table, path)
-        left = self._pages_of(number) if table.has_page_rows else 0
-        first, names = number << UNIT_BITS, self._with_ids(table, columns)
-        with _checked(path), pq.ParquetFile(path, page_checksum_verification=True) as part:
-            self._check_schema(table, part.schema_arrow, path, names)
-            for batch in _batches(part, names, rows):
-                left -= len(batch)
+        left = self._pages_of(number) if table.has_page_rows and number is not None else 0
+        names, first = self._with_ids(table, columns), 0
+        with self._opened(table, number, names) as (part, path):
+            for found in _batches(part, names, rows):
+                left -= len(found)
                 if table.has_page_rows and left < 0:
                     break
-                yield self._checked_part(self._checked_values(table, batch, path), first, path).select(list(columns))
+                batch = self._checked_values(table, found, path)
+                if number is None:
+                    yield self._checked_ids(table, batch, np.arange(first, first + len(batch)))
+                else:
+                    yield self._checked_part(batch, (number << UNIT_BITS) + first, path).select(list(columns))
                 first += len(batch)
-        if table.has_page_rows and left:
-            raise _misses_pages(path)
+            if table.has_page_rows and left:
+                raise _misses_pages(path)
 
     def _with_ids(self, table: Table, columns: Sequence[str] | None) -> list[str]:
         """The columns to read: rows of pages are known by their ids, whether those are asked for or not."""
@@ -300,14 +301,14 @@ class RunFolder:
                 raise RunError(f"Column {field.name} of {path} lacks values. {DAMAGED}")
         return rows.select([field.name for field in fields]).cast(pa.schema(fields))
 
-    def _checked_ids(self, table: Table, rows: pa.Table, places: NDArray[np.int64] | None = None) -> pa.Table:
+    def _checked_ids(self, table: Table, rows: Rows, places: NDArray[np.int64] | None = None) -> Rows:
         """Columns of ids hold pages of the run and nothing else. Rows with a rank stand in its order."""
         places = np.arange(rows.num_rows) if places is None else places
-        for column in rows.column_names:
+        for column in rows.schema.names:
             if column.endswith(("page_id", "_cluster_id", "_family_id", "_group_id")):
                 self.page_ids.rows(rows.column(column).drop_null().to_numpy())
         rank = table.columns[0].name
-        is_ranked = table.is_ranked and rank in rows.column_names
+        is_ranked = table.is_ranked and rank in rows.schema.names
         if is_ranked and not np.array_equal(rows.column(rank).to_numpy(), places + 1):
             raise RunError(f"{self.path / table.path} does not count its rows from 1. {DAMAGED}")
         return rows
@@ -327,8 +328,7 @@ class RunFolder:
 
     def writer(self, table: Table, settings: Settings, number: int | None = None) -> TableWriter:
         """Writes a table, or the part of a unit, batch by batch."""
-        path = self.path / table.path if number is None else self.part_path(table, number)
-        return TableWriter(path, table.schema(settings))
+        return TableWriter(self.part_path(table, number), table.schema(settings))
 
     # The folder as a whole.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels import helper
-from samehand.kernels.bits import ones
+from samehand.kernels.bits import equal_bytes
 from samehand.kernels.buckets import similarity_of
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.noise import EMPTY
@@ -29,7 +29,6 @@ SHORT = 64
 
 _SHORT_COUNTS = 2 / 3
 _SLOT_SHIFT = np.uint64(57)
-_LOW = np.uint64(0x7F7F7F7F7F7F7F7F)
 _CHANCE = 1 / 256
 _EMPTY = np.uint32(EMPTY)
 
@@ -177,11 +176,10 @@ def jaccard(rows: PairRows, row: np.uint64, others: PairRows, other: np.uint64) 
     if rows.sizes[row] == 0 or others.sizes[other] == 0:
         return 0.0
     first, second = row * np.uint64(WORDS), other * np.uint64(WORDS)
-    unequal = np.uint64(0)
-    for place in range(np.uint64(WORDS)):
-        word = rows.sketches[first + place] ^ others.sketches[second + place]
-        unequal += ones((((word & _LOW) + _LOW) | word) & ~_LOW)
-    share = 1.0 - np.float64(unequal) / SLOTS
+    equal = np.uint64(0)
+    for place in range(np.uint64(0), np.uint64(WORDS), np.uint64(8)):
+        equal += equal_bytes(rows.sketches, first + place, others.sketches, second + place, 0xFF)
+    share = np.float64(equal) / SLOTS
     return max(0.0, (share - _CHANCE) / (1.0 - _CHANCE))
 
 

@@ -213,14 +213,19 @@ class _SignatureColumns:
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         for column in self.signatures.T:
-            order = np.argsort(column, kind="stable")
-            is_new = np.ones(len(order), np.bool_)
-            is_new[1:] = column[order[1:]] != column[order[:-1]]
-            numbers = np.empty(len(order), np.uint32)
-            numbers[order] = np.cumsum(is_new, dtype=np.uint32) - np.uint32(1)
-            numbers[column == 0] = EMPTY
+            yield _numbered(column)
             release(column)
-            yield numbers
+
+
+def _numbered(signatures: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """A number for each different signature, EMPTY for 0."""
+    order = np.argsort(signatures).astype(np.int32)
+    is_new, numbers = np.ones(order.size, np.bool_), np.empty(order.size, np.uint32)
+    ordered = signatures[order]
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    numbers[order] = np.cumsum(is_new, dtype=np.uint32) - np.uint32(1)
+    numbers[signatures == 0] = EMPTY
+    return numbers
 
 
 def agreeing_lexicon(
@@ -247,32 +252,32 @@ def _members_table(
     least: float,
 ) -> pa.Table:
     """Every member with its best edge: the first edge of the forest that touches it, because edges are best first."""
-    ends, firsts = np.unique(forest.pairs.ravel(), return_index=True)
-    edges = firsts[np.searchsorted(ends, groups.members)] // 2
-    pairs = forest.pairs[edges]
-    others = np.where(pairs[:, 0] == groups.members, pairs[:, 1], pairs[:, 0])
-    linked = _cosines(documents.sets, groups.members, others)
-    lexicons = np.empty(len(pairs), np.int64)
+    names = np.repeat(groups.labels, groups.sizes())
+    order = np.lexsort((groups.members, names))
+    rows, names, medoids = groups.members[order], names[order], np.repeat(groups.medoids, groups.sizes())[order]
+    first = np.full(len(page_ids), len(forest), np.int32)
+    np.minimum.at(first, forest.pairs.ravel(), np.repeat(np.arange(len(forest), dtype=np.int32), 2))
+    pairs = forest.pairs[first[rows]]
+    others = np.where(pairs[:, 0] == rows, pairs[:, 1], pairs[:, 0])
+    linked = _cosines(documents.sets, rows, others)
+    lexicons = np.empty(len(pairs), np.int16)
     for start in range(0, len(pairs), _BLOCK):
         block, ends = slice(start, start + _BLOCK), pairs[start : start + _BLOCK]
         places = np.arange(ends.size, dtype=np.int32).reshape(-1, 2)
         lexicons[block] = agreeing_lexicon(keys_of(ends.ravel()), places, linked[block], least)
-    jaccards, _ = _estimates(documents.pairs, np.repeat(groups.medoids, groups.sizes()), groups.members)
+    found_by = np.full(len(pairs), 2, np.int8)
+    found_by[lexicons == ALL_WORDS], found_by[lexicons == PAIRS] = 0, 1
     columns = [
-        page_ids[groups.members],
-        page_ids[np.repeat(groups.labels, groups.sizes())],
-        cosines,
-        jaccards,
+        page_ids[rows],
+        page_ids[names],
+        cosines[order],
+        _estimates(documents.pairs, medoids, rows)[0],
         page_ids[others],
         linked,
-        lexicons,
-        pa.array(["words", "pairs", "lexicon"]).take(
-            pa.array(np.select([lexicons == ALL_WORDS, lexicons == PAIRS], [0, 1], 2))
-        ),
+        pa.array(lexicons).cast(pa.int64()),
+        pa.array(["words", "pairs", "lexicon"]).take(pa.array(found_by)),
     ]
-    return pa.table(columns, schema=MEMBERS_SCHEMA).sort_by(
-        [("replica_group_id", "ascending"), ("page_id", "ascending")]
-    )
+    return pa.table(columns, schema=MEMBERS_SCHEMA)
 
 
 def _cosines(sets: WordSets, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.float32]:

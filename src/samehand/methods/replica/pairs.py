@@ -23,7 +23,7 @@ PROBES, PROBE_SLOTS = 256, 3
 """Of two documents that share a fifth of their pairs, 256 probes of 3 slots bring 87 % together; of two that share two
 fifths, all but one in ten million. Larger buckets of two slots cost more than more probes."""
 
-_AT_ONCE = 8
+_AT_ONCE = 4
 """So many probes are made in one pass over the sketches: 4 bytes each for a document."""
 
 
@@ -104,6 +104,7 @@ class ProbeColumns:
                 columns[:, rows] = kernel.bucket_columns(self.sketches[rows], self.sizes[rows], probes)
                 release(self.sketches)
             yield from columns
+            del columns  # before others are made
 
 
 def probe_slots() -> NDArray[np.int64]:

@@ -139,8 +139,13 @@ class Signed:
         return np.column_stack([self.signatures, self.digests])
 
     def keys_of(self, rows: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """The keys of some rows."""
-        return np.column_stack([self.signatures[rows], self.digests[rows]])
+        """The keys of some rows. Signatures of a file are read front to back, and few at a time."""
+        keys = np.empty((rows.size, self.signatures.shape[1] + 1), np.uint64)
+        keys[:, -1] = self.digests[rows]
+        for places in in_stretches(rows, len(self.digests)):
+            keys[places, :-1] = self.signatures[rows[places]]
+            release(self.signatures)
+        return keys
 
 
 def _fixed_rows(column: pa.ChunkedArray, kind: np.dtype[Any]) -> NDArray[Any]:

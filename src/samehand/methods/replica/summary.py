@@ -1,6 +1,5 @@
 """From signatures to the answers of a run: groups of near replicas, their members, and who shares text."""
 
-import tempfile
 from collections import Counter
 from typing import Any
 
@@ -9,16 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import text_buffers
+from samehand.base.buffers import as_binary, chosen_lists, text_buffers
 from samehand.base.settings import Settings
-from samehand.grouping.memory import mapped_zeros, release, stretches
+from samehand.grouping.memory import mapped_zeros, release
 from samehand.kernels.segments import distinct_values, segment_hashes
 from samehand.kernels.text.pairs import SLOTS
 from samehand.methods.replica.groups import find_replicas
 from samehand.methods.replica.signatures import Signed, WordSets
 from samehand.store.folder import RunFolder
+from samehand.store.row_groups import ROW_GROUP_ROWS
 from samehand.store.tables import PAGES, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SHARES, REPLICA_SIGNATURES
-from samehand.store.taken import gathered, taken
+from samehand.store.taken import gathered, taken, taken_lists
 
 KEY_COLUMNS = [
     "page_id",
@@ -80,6 +80,9 @@ def _read_signed(folder: RunFolder, settings: Settings) -> tuple[Signed, Counter
         if first // _RELEASED != (first - len(batch)) // _RELEASED:
             release(signatures)
             release(sketches)
+    release(signatures)
+    release(sketches)
+    pa.default_memory_pool().release_unused()
     none = np.zeros(0, np.int64)
     sets = WordSets(np.zeros(rows + 1, np.int64), np.zeros(0, np.uint32))
     return Signed(signatures.T, digests, sets, sketches, pairs, none, none), statuses, capped
@@ -100,18 +103,10 @@ def stored_sketches(rows: pa.Table) -> tuple[NDArray[np.uint8], NDArray[np.int32
 def _load_sets(folder: RunFolder, wanted: NDArray[np.bool_]) -> WordSets:
     """The sets of words of the wanted documents, and empty ones of all others."""
     rows = np.flatnonzero(wanted)
+    found, words = taken_lists(folder, REPLICA_SIGNATURES, "word_set", rows, np.uint32)
     starts = np.zeros(len(wanted) + 1, np.int64)
-    with tempfile.TemporaryFile(dir=folder.path) as file:
-        done = 0
-        for batch in taken(folder, REPLICA_SIGNATURES, ["word_set"], rows):
-            sets = batch.column("word_set")
-            starts[rows[done : done + len(sets)] + 1] = np.diff(sets.offsets)
-            done += len(sets)
-            file.write(sets.flatten().to_numpy())
-        np.cumsum(starts, out=starts)
-        file.flush()
-        words = np.memmap(file, np.uint32, "r+", shape=(int(starts[-1]),)) if starts[-1] else np.zeros(0, np.uint32)
-    return WordSets(starts, words)
+    starts[rows + 1] = np.diff(found)
+    return WordSets(np.cumsum(starts, out=starts), words)
 
 
 def _with_urls(folder: RunFolder, shares: pa.Table) -> pa.Table:
@@ -130,17 +125,19 @@ def _write_members(folder: RunFolder, members: pa.Table, numbered: pa.Array, set
     """Writes members with their addresses and the numbers of their groups, a stretch at a time."""
     rows = folder.page_ids.rows(members.column("page_id").to_numpy())
     order = np.argsort(rows, kind="stable")
-    schema = pa.schema([PAGES.schema(settings).field(name) for name in ("url", "doc_id")])
-    texts = pa.Table.from_batches(taken(folder, PAGES, schema.names, rows[order]), schema)
-    places = np.empty_like(order)
+    places = np.empty(order.size, np.int32)
     places[order] = np.arange(order.size)
+    starts, urls = taken_lists(folder, PAGES, "url", rows[order], np.uint8)
+    ids = pa.chunked_array([batch.column(0) for _, batch in taken(folder, PAGES, ["doc_id"], rows[order])], pa.string())
+    del rows, order
     with folder.writer(REPLICA_MEMBERS, settings) as writer:
-        for chosen in stretches(len(places)):
-            part = members.slice(chosen.start, chosen.stop - chosen.start)
-            named = texts.take(pa.array(places[chosen]))
+        for first in range(0, len(places), ROW_GROUP_ROWS):
+            part, here = members.slice(first, ROW_GROUP_ROWS), places[first : first + ROW_GROUP_ROWS]
+            bounds, data = chosen_lists(starts, urls, here)
+            release(urls)
             number = pc.index_in(part.column("replica_group_id"), numbered).cast(pa.int64())
-            for name in named.column_names:
-                part = part.append_column(name, named.column(name))
+            part = part.append_column("url", as_binary(data, bounds).cast(pa.string()))
+            part = part.append_column("doc_id", ids.take(pa.array(here)))
             writer.write(part.append_column("group_number", pc.add(number, 1)))
 
 
@@ -164,16 +161,14 @@ def _host_hashes(folder: RunFolder, rows: NDArray[np.int64]) -> tuple[NDArray[np
     """Hashes of the hosts and of the sites of some pages, 0 for none."""
     order = np.argsort(rows, kind="stable")
     found = np.empty((2, rows.size), np.uint64)
-    done = 0
-    for batch in taken(folder, PAGES, ["url_host_name", "url_host_private_domain"], rows[order]):
+    for here, batch in taken(folder, PAGES, ["url_host_name", "url_host_private_domain"], rows[order]):
         host = batch.column("url_host_name")
         for column, texts in zip(
             found, (host, pc.coalesce(batch.column("url_host_private_domain"), host)), strict=True
         ):
             hashes = segment_hashes(*text_buffers(texts))
             hashes[texts.is_null().to_numpy(zero_copy_only=False)] = 0
-            column[order[done : done + len(batch)]] = hashes
-        done += len(batch)
+            column[order[here]] = hashes
     return found[0], found[1]
 
 
