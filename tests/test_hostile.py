@@ -2,6 +2,8 @@
 
 import gzip
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 import samehand
 from samehand.base.errors import UsageError
 from samehand.cli import main as command_line
-from samehand.cli.start import is_out_of_memory
+from samehand.cli.start import TOO_FEW_ADDRESSES, is_out_of_memory
 from samehand.store.tables import STYLE_MEMBERS
 
 GOOD = b"<!doctype html>\n<title>good</title>\n" + b"<div class='row'><a href='/x?a=b&c=d'>it</a>;</div>\n" * 30
@@ -166,3 +168,10 @@ def test_a_lack_of_memory_is_not_blamed_on_the_file_that_was_read(monkeypatch: p
     with pytest.raises(UsageError) as raised:
         command_line.main()
     assert is_out_of_memory(raised.value.__cause__)
+
+
+@pytest.mark.parametrize(("arguments", "code"), [("clusters nowhere", 2), ("--version", 0)])
+def test_a_limit_below_what_libraries_reserve_is_refused_at_once(arguments: str, code: int) -> None:
+    line = f'ulimit -v 635000; exec "$0" -m samehand.cli.start {arguments}'
+    done = subprocess.run(["bash", "-c", line, sys.executable], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (code, f"{TOO_FEW_ADDRESSES}\n" if code else "")

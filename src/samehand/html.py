@@ -49,6 +49,8 @@ TAG_NAMES = tagnames.NAMES
 
 _CHUNK_BYTES = 1 << 20
 """Pages are read this much at a time, so that the room for what they might hold stays small and warm."""
+_KINDS = (np.uint16, np.int64, np.uint8, np.uint8, *[np.int64] * 2, np.uint8, *[np.int64] * 2, np.uint16)
+"""Types of the arrays that the pass fills (`page.Found`)."""
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _NAME = re.compile(rb"[^ \t\n\f\r/>]*")
 
@@ -145,18 +147,15 @@ def parse_pages(
     _check(data, offsets)
     bounds = page.Limits(*(np.uint64(limit) for limit in dataclasses.astuple(limits or Limits())))
     wishes = page.ATTRIBUTE_TEXTS * attribute_texts | page.PLACES * places
-    chunks = byte_chunks(offsets, _CHUNK_BYTES)
-    room = _room_for(max((int(offsets[last] - offsets[first]) for first, last in chunks), default=0), places)
-    rows = np.zeros((offsets.size - 1, page.COLUMNS), np.uint64)
-    parts = [_filled(room, rows[:0])]
-    before = np.zeros(page.FILLED, np.uint64)
-    for first, last in chunks:
-        source, starts = _with_block_behind(data, offsets[first : last + 1])
-        markup.parse_pages(source, starts, wishes, _tables(), bounds, room, rows[first:last])
-        parts.append(_filled(room, rows[first:last]))
-        rows[first:last, : page.FILLED] += before
-        before = rows[last - 1, : page.FILLED]
-    return _assemble(page.Found(*map(np.concatenate, zip(*parts, strict=True))), rows.view(np.int64))
+    size = int(offsets[-1] - offsets[0])
+    found = _room_for(_sizes(size // 16, size // 2, size // 256, size // 64, size // 32, places=places))
+    rows = np.zeros((offsets.size, page.COLUMNS), np.uint64)
+    for first, last in byte_chunks(offsets, _CHUNK_BYTES):
+        chunk = offsets[first : last + 1]
+        found = _more_room(found, rows[first, : page.FILLED].tolist(), int(chunk[-1] - chunk[0]), places=places)
+        source, starts = _with_block_behind(data, chunk)
+        markup.parse_pages(source, starts, wishes, _tables(), bounds, found, rows[first : last + 1])
+    return _assemble(found, rows.view(np.int64))
 
 
 def _check(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
@@ -165,18 +164,32 @@ def _check(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         raise UsageError("The page offsets do not rise within the data. Pass the offsets that belong to these data.")
 
 
-def _room_for(size: int, places: bool) -> page.Found:
-    """Room for all that pages of `size` bytes may hold. Memory that is not written to is only promised."""
-    tags, links = size // page.SHORTEST_TAG + 1, size // page.SHORTEST_LINK + 1
-    text_bytes = page.EXPANSION * size + BLOCK
-    return page.Found(
-        tags=np.empty(tags, np.uint16),
-        places=np.empty(tags * places, np.uint64),
-        text=np.empty(text_bytes, np.uint8),
-        titles=np.empty(text_bytes, np.uint8),
-        links=np.empty(page.LINK_NUMBERS * links, np.uint64),
-        blocks=np.empty(page.BLOCK_NUMBERS * (size + 1), np.uint64),
-    )
+def _sizes(tags: int, text: int, titles: int, links: int, blocks: int, *, places: bool) -> tuple[int, ...]:
+    """The sizes of the arrays of `Found` that hold so many of each."""
+    return (tags, tags * places, text, titles, *[links] * 3, *[blocks] * 3)
+
+
+def _most_of(size: int, *, places: bool) -> tuple[int, ...]:
+    """The sizes for all that pages of `size` bytes may hold."""
+    tags, links, text = size // page.SHORTEST_TAG + 1, size // page.SHORTEST_LINK + 1, page.EXPANSION * size + BLOCK
+    return _sizes(tags, text, text, links, size + 1, places=places)
+
+
+def _room_for(sizes: tuple[int, ...]) -> page.Found:
+    """Arrays of these sizes. Memory that is not written to is only promised."""
+    return page.Found(*map(np.empty, sizes, _KINDS))
+
+
+def _more_room(found: page.Found, filled: list[int], size: int, *, places: bool) -> page.Found:
+    """The same arrays with room for `size` more bytes of pages; larger ones where they are too small."""
+    arrays = list(found)
+    needs = zip(_sizes(*filled, places=places), _most_of(size, places=places), strict=True)
+    for place, (used, more) in enumerate(needs):
+        if arrays[place].size < used + more:
+            larger = np.empty(2 * used + more, _KINDS[place])
+            larger[:used] = arrays[place][:used]
+            arrays[place] = larger
+    return page.Found(*arrays)
 
 
 def _with_block_behind(
@@ -189,48 +202,34 @@ def _with_block_behind(
     return read_only(longer), read_only(offsets - offsets[0])
 
 
-def _filled(room: page.Found, rows: NDArray[np.uint64]) -> page.Found:
-    """A copy of the part of `room` that the pages of `rows` filled."""
-    tags, text, titles, links, blocks = rows[-1, : page.FILLED].tolist() if len(rows) else [0] * page.FILLED
-    return page.Found(
-        tags=room.tags[:tags].copy(),
-        places=room.places[:tags].copy(),
-        text=room.text[:text].copy(),
-        titles=room.titles[:titles].copy(),
-        links=room.links[: page.LINK_NUMBERS * links].copy(),
-        blocks=room.blocks[: page.BLOCK_NUMBERS * blocks].copy(),
-    )
-
-
 def _assemble(found: page.Found, rows: NDArray[np.int64]) -> Markup:
-    """The columns of `rows` and of the links, each as an array of its own."""
-    tag_offsets, text_offsets, title_offsets, link_offsets, block_offsets = (
-        np.concatenate([[0], rows[:, column]])
-        for column in (page.TAGS, page.TEXT, page.TITLES, page.LINKS, page.BLOCKS)
-    )
-    starts, lengths, link_flags = found.links.view(np.int64).reshape(-1, page.LINK_NUMBERS).T
-    ends, linked, openers = found.blocks.view(np.int64).reshape(-1, page.BLOCK_NUMBERS).T
+    """The filled parts of the arrays, and the columns of `rows`, each as an array of its own."""
+    columns = np.ascontiguousarray(rows.T)
+    pages = columns[:, 1:]
+    filled = _sizes(*columns[: page.FILLED, -1].tolist(), places=found.places.size > 0)
+    tags, places, text, titles, *others = (array[:size] for array, size in zip(found, filled, strict=True))
+    link_starts, link_lengths, link_flags, block_ends, block_links, block_openers = others
     return Markup(
-        tags=found.tags,
-        tag_places=found.places.view(np.int64),
-        tag_offsets=tag_offsets,
-        text=found.text,
-        text_offsets=text_offsets,
-        titles=found.titles,
-        title_offsets=title_offsets,
-        link_starts=starts.copy(),
-        link_lengths=lengths.copy(),
-        link_flags=link_flags.astype(np.uint8),
-        link_offsets=link_offsets,
-        block_ends=ends.copy(),
-        block_links=linked.copy(),
-        block_openers=openers.astype(np.uint16),
-        block_offsets=block_offsets,
-        base_starts=rows[:, page.BASE_START].copy(),
-        base_lengths=rows[:, page.BASE_LENGTH].copy(),
-        hidden_words=rows[:, page.HIDDEN_WORDS].copy(),
-        flags=rows[:, page.FLAGS].astype(np.uint8),
-        steps=rows[:, page.STEPS].copy(),
+        tags=tags,
+        tag_places=places,
+        tag_offsets=columns[page.TAGS],
+        text=text,
+        text_offsets=columns[page.TEXT],
+        titles=titles,
+        title_offsets=columns[page.TITLES],
+        link_starts=link_starts,
+        link_lengths=link_lengths,
+        link_flags=link_flags,
+        link_offsets=columns[page.LINKS],
+        block_ends=block_ends,
+        block_links=block_links,
+        block_openers=block_openers,
+        block_offsets=columns[page.BLOCKS],
+        base_starts=pages[page.BASE_START],
+        base_lengths=pages[page.BASE_LENGTH],
+        hidden_words=pages[page.HIDDEN_WORDS],
+        flags=pages[page.FLAGS].astype(np.uint8),
+        steps=pages[page.STEPS],
     )
 
 

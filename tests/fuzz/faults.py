@@ -202,7 +202,7 @@ class Campaign:
     def memory(self, tries: int) -> None:
         """`ulimit -v`: one sentence, or a run that ends."""
         for turn in range(tries):
-            kilobytes = 60_000 + turn * 1_600_000 // tries
+            kilobytes = 60_000 + turn * 4_000_000 // tries
             name, job = next(iter(self.jobs.items()))
             ended = run(job.on(job.fresh(self.folder)), shell=f"ulimit -v {kilobytes}")
             holds = ended.code in (0, 3) or (ended.code == 2 and ended.is_one_sentence)

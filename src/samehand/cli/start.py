@@ -9,6 +9,7 @@ name, and the next run does it again.
 import atexit
 import contextlib
 import os
+import resource
 import signal
 import sys
 import threading
@@ -36,6 +37,12 @@ INTERRUPTED = 130
 GRACE_SECONDS = 3.0
 SENTENCE = "Interrupted. Run the same command again to go on."
 NO_MEMORY = "Error: There is not enough memory. Allow more, or use fewer --workers, then run the same command again."
+_LEAST_ADDRESSES = 2_400_000_000
+"""Bytes of addresses (`ulimit -v`) that the libraries reserve. With fewer, Arrow waits forever or ends the process."""
+TOO_FEW_ADDRESSES = (
+    f"Error: The libraries reserve more addresses than `ulimit -v` allows here. Allow {_LEAST_ADDRESSES // 1000:,} KB, "
+    "then run the same command again."
+)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _MEMORY_WORDS = (
     *("failed to map segment", "annot allocate memory", "can't start new thread"),
@@ -96,6 +103,12 @@ def end_at_once() -> NoReturn:
     os._exit(INTERRUPTED)
 
 
+def has_too_few_addresses() -> bool:
+    """Whether a limit is set that the libraries cannot live with."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESSES
+
+
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Whether a lack of memory is at the bottom of an error."""
     while error is not None:
@@ -123,6 +136,8 @@ def main() -> NoReturn:
     """Entry point of the command `samehand`."""
     if READS_ANSWERS.intersection(sys.argv[1:2]) and "spark" not in " ".join(sys.argv):
         sys.meta_path.insert(0, _NoPandas)
+    if has_too_few_addresses() and not {"--help", "--version"}.intersection(sys.argv):
+        sys.exit(_fail(TOO_FEW_ADDRESSES))
     # OpenBLAS would start a thread for each core, with memory of its own, and hangs where it gets none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     interrupts = Interrupts()
@@ -147,8 +162,12 @@ def main() -> NoReturn:
             end_at_once()
         if not is_out_of_memory(error):
             raise
-        os.write(2, f"{NO_MEMORY}\n".encode())
-        os._exit(2)
+        os._exit(_fail(NO_MEMORY))
+
+
+def _fail(sentence: str) -> int:
+    os.write(2, f"{sentence}\n".encode())
+    return 2
 
 
 if __name__ == "__main__":

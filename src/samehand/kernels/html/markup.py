@@ -1,7 +1,7 @@
 """HTML bytes to tags, text, titles and links in one pass, as the tokenizer of the HTML standard reads them.
 
 Pages lie end to end: page i is source[offsets[i]:offsets[i+1]], and positions in it are counted from its start. Every
-function moves forward only; `rows[i, STEPS]` adds up how far they looked. Below `parse_pages` arrays are pointers (see
+function moves forward only; the column STEPS adds up how far they looked. Below `parse_pages` arrays are pointers (see
 page.py for what is kept and written).
 """
 
@@ -78,13 +78,15 @@ def parse_pages(
     found: Found,
     rows: NDArray[np.uint64],
 ) -> None:
-    """Fills `found`, and a row of `rows` for each page. `source` has BLOCK more bytes after the last page."""
+    """Fills `found`, and a row of `rows` for each page; the first row says how far `found` is filled before.
+
+    `source` has BLOCK more bytes after the last page.
+    """
     spans = np.zeros(state_of.SPANS, np.uint64)
     for number in range(np.uint64(offsets.size - 1)):
-        row = rows[number]
+        row = rows[number + _ONE]
         row[:] = _ZERO
-        if number:
-            row[:FILLED] = rows[number - _ONE, :FILLED]
+        row[:FILLED] = rows[number, :FILLED]
         row[BASE_START] = NO_BASE
         row[TEXT_START] = row[BLOCK_START] = row[SOFT_AT] = row[TEXT]
         content = source[offsets[number] : offsets[number + _ONE]]
@@ -111,12 +113,8 @@ def _parse_page(
         pointer(tables.classes),
         lend(tables.names),
         lend(tables.references),
-        lent.tags,
-        lent.places,
+        lent,
         lent.text,
-        lent.titles,
-        lent.links,
-        lent.blocks,
         pointer(row),
         pointer(spans),
     )
@@ -227,9 +225,9 @@ def _read_tag(page: Page, start: np.uint64, end: np.uint64) -> np.uint64:
         page.state[FLAGS] |= _flag(seen)
         return position
     count = page.state[TAGS]
-    page.tags[count] = np.uint16(number | end)
+    page.found.tags[count] = np.uint16(number | end)
     if page.wishes & np.uint64(PLACES):
-        page.places[count] = start
+        page.found.places[count] = np.int64(start)
     page.state[TAGS] = count + _ONE
     if page.state[HIDER]:
         _pass_hidden(page, number, role, end != _ZERO)
@@ -323,7 +321,7 @@ def _read_raw(page: Page, position: np.uint64, role: np.uint16, name: np.uint64,
     elif decoded and not state[TITLED]:
         state[TITLED] = _ONE
         state[STEPS] += end - position
-        state[TITLES] = copy_span(source, position, end, True, False, page.references, page.titles, state[TITLES])
+        state[TITLES] = copy_span(source, position, end, True, False, page.references, page.found.titles, state[TITLES])
     return end
 
 

@@ -27,10 +27,6 @@ EXPANSION = 3
 """Text grows by this factor at most: a NUL becomes U+FFFD."""
 SHORTEST_TAG, SHORTEST_LINK = 3, 8
 """Bytes of `<a>` and of `<a href>`."""
-LINK_NUMBERS = 3
-"""Start, length and flags of a link."""
-BLOCK_NUMBERS = 3
-"""Of a block of text: its end in the page's text, bytes of link text in it, and the tag that began it."""
 
 # Columns of `rows`. The first five say how far the outputs are filled. The others describe one page.
 TAGS, TEXT, TITLES, LINKS, BLOCKS, FLAGS, STEPS, BASE_START, BASE_LENGTH, HIDDEN_WORDS = range(10)
@@ -42,7 +38,7 @@ NO_BASE = np.uint64(0xFFFFFFFFFFFFFFFF)
 # Where read_attributes puts the start of a value; the length is next to it.
 HREF_AT, REL_AT, ALT_AT, TITLE_AT, STYLE_AT, HIDDEN_AT, SPANS = 0, 2, 4, 6, 8, 10, 12
 
-_ZERO, _ONE, _TWO, _THREE = (np.uint64(number) for number in range(4))
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 _NEWLINE, _BLANK = np.uint8(10), np.uint8(32)
 
 
@@ -64,15 +60,22 @@ class Limits(NamedTuple):
 
 class Found(NamedTuple):
     """What the pass writes. n bytes of pages need room for n ÷ SHORTEST_TAG + 1 tags and, if wished for, places;
-    EXPANSION × n + BLOCK bytes of text and of titles; n ÷ SHORTEST_LINK + 1 links of LINK_NUMBERS each; n + 1 blocks
-    of BLOCK_NUMBERS each."""
+    EXPANSION × n + BLOCK bytes of text and of titles; n ÷ SHORTEST_LINK + 1 links; n + 1 blocks.
+
+    The end of a block is one in the page's text, `block_links` are the bytes of link text in it, and `block_openers`
+    the tag that began it.
+    """
 
     tags: NDArray[np.uint16]
-    places: NDArray[np.uint64]
+    places: NDArray[np.int64]
     text: NDArray[np.uint8]
     titles: NDArray[np.uint8]
-    links: NDArray[np.uint64]
-    blocks: NDArray[np.uint64]
+    link_starts: NDArray[np.int64]
+    link_lengths: NDArray[np.int64]
+    link_flags: NDArray[np.uint8]
+    block_ends: NDArray[np.int64]
+    block_links: NDArray[np.int64]
+    block_openers: NDArray[np.uint16]
 
 
 class Page(NamedTuple):
@@ -85,12 +88,8 @@ class Page(NamedTuple):
     classes: NDArray[np.uint8]
     names: Names
     references: References
-    tags: NDArray[np.uint16]
-    places: NDArray[np.uint64]
+    found: Found
     text: NDArray[np.uint8]
-    titles: NDArray[np.uint8]
-    links: NDArray[np.uint64]
-    blocks: NDArray[np.uint64]
     state: NDArray[np.uint64]
     spans: NDArray[np.uint64]
 
@@ -123,11 +122,11 @@ def end_block(page: Page, opener: np.uint64) -> None:
     """Ends the block of text, unless it is empty. `opener` is the tag that begins the next one."""
     state = page.state
     if state[TEXT] > state[BLOCK_START]:
-        place = np.uint64(BLOCK_NUMBERS) * state[BLOCKS]
-        page.blocks[place] = state[TEXT] - state[TEXT_START]
-        page.blocks[place + _ONE] = state[LINK_BYTES]
-        page.blocks[place + _TWO] = state[OPENER]
-        state[BLOCKS] += _ONE
+        place = state[BLOCKS]
+        page.found.block_ends[place] = np.int64(state[TEXT] - state[TEXT_START])
+        page.found.block_links[place] = np.int64(state[LINK_BYTES])
+        page.found.block_openers[place] = np.uint16(state[OPENER])
+        state[BLOCKS] = place + _ONE
         state[BLOCK_START] = state[TEXT]
         state[LINK_BYTES] = _ZERO
     state[OPENER] = opener
@@ -173,10 +172,11 @@ def put_link(page: Page, has_rel: bool) -> None:
         stop = copy_span(page.source, start, start + size, True, True, page.references, page.text, behind)
         flags |= rel_words(page.text, behind, stop, page.classes)
         page.state[STEPS] += size
-    place = _THREE * page.state[LINKS]
-    page.links[place], page.links[place + _ONE] = page.spans[HREF_AT], page.spans[HREF_AT + 1]
-    page.links[place + _TWO] = flags
-    page.state[LINKS] += _ONE
+    place = page.state[LINKS]
+    page.found.link_starts[place] = np.int64(page.spans[HREF_AT])
+    page.found.link_lengths[place] = np.int64(page.spans[HREF_AT + 1])
+    page.found.link_flags[place] = np.uint8(flags)
+    page.state[LINKS] = place + _ONE
 
 
 @helper

@@ -226,7 +226,7 @@ class Lexicon:
     def load(cls, path: str | os.PathLike[str], *, key: str = PUBLIC_KEY) -> Self:
         """Reads a lexicon, for use under `key`."""
         try:
-            return cls._from_table(pq.read_table(os.fspath(path))).under(key)
+            return cls._from_table(pq.ParquetFile(os.fspath(path)).read(use_threads=False)).under(key)
         except FileNotFoundError as error:
             raise UsageError(f"There is no lexicon {path}. Learn one with: samehand lexicon learn") from error
         except MemoryError:

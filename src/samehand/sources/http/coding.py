@@ -147,8 +147,9 @@ def _unbrotli(data: bytes, most: int) -> Unpacked:
     unpacker = brotli.Decompressor()
     parts: list[bytes] = []
     total = fed = 0
+    is_whole = False
     try:
-        while total < most and not unpacker.is_finished():
+        while total < most and not (is_whole := unpacker.is_finished()):
             ready = unpacker.can_accept_more_data()
             step = data[fed : fed + _STEP] if ready else b""
             if ready and not step:
@@ -162,9 +163,9 @@ def _unbrotli(data: bytes, most: int) -> Unpacked:
     except brotli.error as error:
         if not total:
             raise CodingError(str(error)) from error
-    if not total and not unpacker.is_finished():
+    if not total and not is_whole:
         raise CodingError("nothing to unpack")
-    return Unpacked(b"".join(parts)[:most], fed, total >= most or unpacker.is_finished())
+    return Unpacked(b"".join(parts)[:most], fed, total >= most or is_whole)
 
 
 def _unzstd(data: bytes, most: int) -> Unpacked:
