@@ -1,7 +1,7 @@
 """Natural text of more genres, from packages of Debian: python -m evaluation.debian_texts FOLDER fetches them.
 
-All of it is free: essays, manuals, a dictionary of computing, the stories of a game, descriptions of packages. The
-texts are evaluation only; what is learned from them (weights, counts) ships with the package.
+All of it is free: essays, manuals, a dictionary of computing, the stories of games, quotations, descriptions of
+packages. The texts are evaluation only; what is learned from them (weights, counts) ships with the package.
 """
 
 import gzip
@@ -23,12 +23,14 @@ MANUALS = (
     *("abs-guide", "debian-faq", "debian-handbook", "debian-history", "debian-reference-en", "developers-reference"),
     *("gimp-help-en", "harden-doc", "maint-guide", "mh-book"),
 )
-PACKAGES = (*MANUALS, "anarchism", "dict-foldoc", "endless-sky-data", "jargon-text")
+CAMPAIGNS = ("wesnoth-1.16-did", "wesnoth-1.16-ei", "wesnoth-1.16-httt")
+PACKAGES = (*MANUALS, *CAMPAIGNS, "anarchism", "dict-foldoc", "endless-sky-data", "fortunes", "jargon-text")
 DESCRIPTIONS = "Translation-en.xz"
 _DESCRIPTIONS_URL = f"http://deb.debian.org/debian/dists/bookworm/main/i18n/{DESCRIPTIONS}"
 _TOGETHER = 8
 """Entries of a glossary, or descriptions, that make one document: as many as a page shows."""
 _FOREIGN = re.compile(r"/(?!en)[a-z]{2}(-[A-Z]{2})?/|\.(?!en)[a-z]{2}(-[a-z]{2})?\.html$")
+_SAID = re.compile(r'(?:message|story|description|help_text|text|note)\s*=\s*_\s*"((?:[^"]|"")+)"')
 _ENTRY = re.compile(r"\n(?=\S)")
 
 
@@ -96,6 +98,30 @@ def stories(folder: Path) -> list[Document]:
     return found
 
 
+def campaigns(folder: Path) -> list[Document]:
+    """What the figures of another game say to each other, a scenario a document."""
+    found = []
+    for package in CAMPAIGNS:
+        for name, raw in sorted(_files(folder, package, ".cfg")):
+            said = [part.replace('""', '"') for part in _SAID.findall(raw.decode("utf-8", "replace"))]
+            text = "\n\n".join(re.sub(r"<[^>]+>", "", part) for part in said)
+            if len(text) > 800:
+                found.append(Document(f"{package}/{name.rpartition('/')[2]}", text.encode()))
+    prose = prose_of_plain(document.text for document in found)
+    return [document._replace(text=text) for document, text in zip(found, prose, strict=True)]
+
+
+def quotes(folder: Path) -> list[Document]:
+    """Jokes, sayings and quotations, several a document; no drawings."""
+    found = []
+    for name, raw in sorted(_files(folder, "fortunes", "")):
+        kind = name.rpartition("/games/fortunes/")[2]
+        if kind != name and "." not in kind and kind not in ("ascii-art", "translate-me"):
+            entries = raw.decode("utf-8", "replace").split("\n%\n")
+            found += _joined(kind, [entry for entry in entries if entry.strip()])
+    return found
+
+
 def _joined(genre: str, entries: Sequence[str]) -> list[Document]:
     """Every few entries as one document."""
     texts = ["\n\n".join(entries[place : place + _TOGETHER]) for place in range(0, len(entries), _TOGETHER)]
@@ -109,6 +135,8 @@ GENRES: dict[str, Callable[[Path], list[Document]]] = {
     "descriptions": descriptions,
     "stories": stories,
     "essays": essays,
+    "campaigns": campaigns,
+    "quotes": quotes,
 }
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ All that decides is set on votes of detectors that had not learned from the genr
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,16 @@ KNOTS = np.log(np.array(list(SIZES)))
 NO_TREES = Forests(*(np.zeros(0, kind) for kind in ("i4", "i4", "u1", "f4", "i4", "f4")))
 _TREES, _DEPTH, _RATE, _LEAF, _TRIED, _RIDGE = 120, 4, 0.08, 50, 0.3, 5.0
 _BINS = 48
+_NATURAL = 4.0
+"""How much more all natural texts weigh than all fakes: bars stand where natural text ends."""
 _MANNER_RIDGE = 0.05
 """How reluctantly the manner of a text is believed to explain other measures."""
 _PRIOR = 0.1
 """Share of fakes that probabilities suppose."""
-_SHORT, _OTHERS = (0.9975, 0.994), (0.9983, 0.9955)
-"""Shares of natural texts, of all and of any genre, to stay below one half: below _ENOUGH words, and from there on."""
+_SHORT = {"patchwork": (0.999, 0.998), "stuffing": (0.998, 0.996), "chain": (0.998, 0.995)}
+_OTHERS = {"patchwork": (0.9997, 0.999), "stuffing": (0.9985, 0.9965), "chain": (0.998, 0.995)}
+"""Shares of natural texts, of all and of any genre, to stay below one half: below _ENOUGH words, and from there on.
+Pages of several writers, such as customers' reviews, look most like patchworks: their share is the smallest."""
 _LEAST_TEXTS = 40
 """Genres with fewer natural texts of a length set no bar for it."""
 KIN = {
@@ -143,7 +147,7 @@ def _learned(samples: Samples) -> Curves:
     for kinds in FAKE_KINDS.values():
         fake = np.isin(samples.kinds, kinds)
         used = natural | fake
-        share = np.where(fake, weights[natural].sum() / weights[fake].sum(), 1.0)
+        share = np.where(fake, weights[natural].sum() / weights[fake].sum(), _NATURAL)
         forests.append(_forest(away[used], fake[used], (weights * share)[used]))
     return dataclasses.replace(curves, forests=_joined(forests))
 
@@ -236,7 +240,7 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64], curves: Curves) ->
     bars = np.full(len(FAKE_KINDS), -np.inf)
     for knot, size in enumerate(list(SIZES)[: together + 1]):
         genres = [natural & (nearest == knot) & (samples.genres == g) for g in np.unique(samples.genres)]
-        passed = _bars(votes, genres, *(_SHORT if size < _ENOUGH else _OTHERS))
+        passed = _bars(votes, genres, _SHORT if size < _ENOUGH else _OTHERS)
         bars = np.maximum(bars, passed) if size > _ENOUGH else passed
         for family, kinds in enumerate(FAKE_KINDS.values()):
             fake = np.isin(samples.kinds, kinds)
@@ -250,16 +254,17 @@ def _calibrated(samples: Samples, votes: NDArray[np.float64], curves: Curves) ->
 
 
 def _bars(
-    votes: NDArray[np.float64], genres: Sequence[NDArray[np.bool_]], pooled: float, worst: float
+    votes: NDArray[np.float64], genres: Sequence[NDArray[np.bool_]], shares: Mapping[str, tuple[float, float]]
 ) -> NDArray[np.float64]:
-    """For each family the votes that count as fake: the shares of all texts and of any genre reach none of them.
+    """For each family the vote that counts as fake: the shares of all texts and of any genre stay below it.
 
-    The votes of a family are measured by the tail of the worst genre, so that families can be compared.
+    Each family has its own bar: genres that resemble one of them would make all bars too high.
     """
-    genres = [genre for genre in genres if genre.sum() >= _LEAST_TEXTS]
-    tails = np.array([np.quantile(votes[genre], (0.9, 0.99), axis=0) for genre in genres]).max(0)
-    beyond = [((votes[genre] - tails[1]) / (tails[1] - tails[0])).max(1) for genre in genres]
-    most = max(map(len, beyond))
-    evenly = np.concatenate([np.resize(np.sort(genre), most) for genre in beyond])
-    passed = max(float(np.quantile(evenly, pooled)), *(float(np.quantile(genre, worst)) for genre in beyond))
-    return np.asarray(tails[1] + passed * (tails[1] - tails[0]))
+    found = [votes[genre] for genre in genres if genre.sum() >= _LEAST_TEXTS]
+    most = max(map(len, found))
+    bars = []
+    for family, (pooled, worst) in enumerate(shares[name] for name in FAKE_KINDS):
+        evenly = np.concatenate([np.resize(np.sort(genre[:, family]), most) for genre in found])
+        tails = [float(np.quantile(genre[:, family], worst)) for genre in found]
+        bars.append(max(float(np.quantile(evenly, pooled)), *tails))
+    return np.array(bars)

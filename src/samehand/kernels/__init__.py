@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba as nb
-from llvmlite import binding as llvm
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from numba.core import caching, dispatcher
 
 _njit: Any = nb.njit

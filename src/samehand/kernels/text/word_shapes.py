@@ -9,6 +9,7 @@ from samehand.kernels.hashing import FNV_BASIS, GOLDEN, absorb
 OTHER, NUMBER, WORD = 0, 1, 2
 ENDINGS = 27 * 27
 """Endings of words: the last two letters, each a to z or another byte."""
+_FIRST_BITS, _REST = 12, np.uint64(52)
 STEM = 5
 """Words that share so many first bytes count as related: fish, fishing, fisheries."""
 
@@ -55,8 +56,13 @@ def among(
     """How many tokens of each text are in the sorted `wanted`, and how many different ones."""
     found, distinct = np.zeros(bounds.size - 1, np.int64), np.zeros(bounds.size - 1, np.int64)
     last = np.full(wanted.size, -1, np.int64)
+    begins = np.zeros(1 << _FIRST_BITS, np.bool_)
+    for place in range(wanted.size):
+        begins[wanted[place] >> _REST] = True
     for text in range(bounds.size - 1 if wanted.size else 0):
         for i in range(bounds[text], bounds[text + 1]):
+            if not begins[hashes[i] >> _REST]:  # most tokens share their first bits with no wanted one
+                continue
             low, high = 0, wanted.size - 1
             while low < high:
                 middle = (low + high) // 2

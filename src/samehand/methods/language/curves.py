@@ -52,18 +52,25 @@ class Curves:
         """What the features of each text would be on average if it was natural."""
         return hats(features[:, 0], self.knots) @ self.means + self.manners(features) @ self.slopes
 
-    def deviations(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How many spreads above or below natural text of that length and manner the features are; first the length."""
+    def deviations(
+        self, features: NDArray[np.float32], usual: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float32]:
+        """How many spreads above or below natural text of that length and manner the features are; first the length.
+
+        `usual` may be given if it is known already.
+        """
         spreads = hats(features[:, 0], self.knots) @ self.spreads
-        away = (features - self.usual(features)) / np.maximum(spreads, 1e-3)
+        away = (features - (self.usual(features) if usual is None else usual)) / np.maximum(spreads, 1e-3)
         away = np.clip(np.nan_to_num(away), -FURTHEST, FURTHEST)
         away[:, 0] = relative_length(features[:, 0])
         return away.astype(np.float32)
 
-    def votes(self, features: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    def votes(
+        self, features: NDArray[np.float32], usual: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """The uncalibrated log-odds for each kind of fake, and what each feature adds to them."""
         parts = np.zeros((len(features), len(FAKE_KINDS), features.shape[1]), np.float32)
-        said: NDArray[np.float64] = walk(self.deviations(features), self.forests, parts)
+        said: NDArray[np.float64] = walk(self.deviations(features, usual), self.forests, parts)
         return said, parts
 
     def probabilities(self, features: NDArray[np.float32], votes: NDArray[np.float64]) -> NDArray[np.float64]:

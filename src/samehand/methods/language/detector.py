@@ -38,17 +38,15 @@ from samehand.methods.language.features import (
     Tables,
     Words,
     five_commonest,
-    heavy_topics_of,
     known_shares,
     measure_words,
     only_words,
-    roles_of,
-    stem_chances_of,
     words_of,
 )
 from samehand.methods.language.model import Model
 from samehand.methods.language.tokens import only_tokens, tokenize
 from samehand.methods.language.verdicts import FAKE, NATURAL, NOT_PROSE, TOO_SHORT, UNKNOWN_LANGUAGE
+from samehand.methods.language.word_tables import derived
 
 SHIPPED_MODEL = Path(__file__).parents[2] / "data" / "english.lm"
 SHIPPED_DETECTOR = Path(__file__).parents[2] / "data" / "english.detector"
@@ -68,6 +66,7 @@ LEAST_KNOWN, LEAST_COMMON, MOST_SHORT = 0.75, 0.1, 0.12
 words, such as "the", "of" and "to" (a list of names is not running text of any language), and if at most this share is
 short and unknown: the spelling of text messages is a language of its own."""
 _CHUNK_BYTES = 1 << 21
+_MOST_CLASSES = 256
 _MOST_BYTES = 1 << 30
 _TABLES = (
     *("classes", "endings", "others", "logs3", "logs2", "logs1", "topics", "weights", "keywords"),
@@ -154,9 +153,8 @@ class Detector:
         model = Model.open(path.with_suffix(".lm")) if model is None else model
         arrays, metadata = _read(path)
         known: dict[str, Any] = {name: arrays[name] for name in _TABLES}
-        known |= {"heavy_topics": heavy_topics_of(known["topics"], known["weights"])}
-        known |= {"roles": roles_of(model)}
-        known |= {"stem_chances": stem_chances_of(model), "step": float(metadata["step"]), "own": int(metadata["own"])}
+        known |= derived(model, known["topics"], known["weights"])
+        known |= {"step": float(metadata["step"]), "own": int(metadata["own"])}
         tables = Tables(**known)
         if tables.classes.size != len(model.vocabulary):
             raise InputError(f"{path} belongs to another model: make detector and model together.")
@@ -263,11 +261,12 @@ class Detector:
 
     def _scored(self, source: evidence.Source) -> _Scores:
         features = measure_words(source.words, self.model, self.tables)
-        votes, parts = self.curves.votes(features)
+        usual = self.curves.usual(features)
+        votes, parts = self.curves.votes(features, usual)
         each = self.curves.probabilities(features, votes)
         kinds = each.argmax(1)
         likeliest = parts[np.arange(kinds.size), kinds]
-        return _Scores(each.max(1).astype(np.float32), kinds, features, self.curves.usual(features), likeliest)
+        return _Scores(each.max(1).astype(np.float32), kinds, features, usual, likeliest)
 
     def _judgement(self, scores: _Scores, source: evidence.Source, place: int, shares: Shares, text: int) -> Judgement:
         """The judgement of a text, which is `place` among those measured."""
@@ -325,7 +324,9 @@ def _read(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise InputError(f"{path} is not a detector: {error}. Give a file that samehand made.") from error
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT or metadata.get("features") != list(FEATURES):
         raise InputError(f"{path} was made for another version of samehand: make it anew.")
-    if not (_are_sane(arrays) and isinstance(metadata.get("step"), float) and isinstance(metadata.get("own"), int)):
+    own = metadata.get("own")
+    is_sane = _are_sane(arrays) and isinstance(own, int) and 0 <= own < min(arrays["logs1"].size, _MOST_CLASSES)
+    if not (is_sane and isinstance(metadata.get("step"), float)):
         raise InputError(f"{path} has arrays that do not fit together: make it anew.")
     return arrays, metadata
 

@@ -33,7 +33,8 @@ def reasons(
         if len(found) == MOST_REASONS or (found and towards[place] < _LEAST_WEIGHT):
             break
         name = names[place]
-        found.setdefault(MEASURES[name][0], reason(name, here[name], usual[name]))
+        if MEASURES[name][0] not in found:
+            found[MEASURES[name][0]] = reason(name, here[name], usual[name])
     return tuple(found.values())
 
 

@@ -20,28 +20,20 @@ from numpy.typing import NDArray
 from samehand.kernels.ngrams import scores
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
-from samehand.kernels.text import balance, coherence, insertions, patterns
+from samehand.kernels.text import balance, coherence, habits, insertions, patterns
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
 from samehand.methods.language.model import Model, ngram_bounds
 from samehand.methods.language.tokens import Tokens, only_bounds
+from samehand.methods.language.word_tables import FUNCTION_WORDS, PERSONS, TENSES, UNKNOWN_CHANCE
 
 FEATURES = ("log_tokens", *MEASURES)
 """Names of the columns of `measure_words`."""
-FUNCTION_WORDS = 150
-"""So many of the most frequent words of the vocabulary say nothing about the subject of a text."""
 FINE_WORDS = 400
 """So many of the most frequent words are classes of their own in the finer grain of patterns."""
-_ROLES = {
-    balance.OPENS: "( [",
-    balance.CLOSES: ") ]",
-    balance.QUOTE: '"',
-    balance.QUOTE_OPENS: "“ „ «",
-    balance.QUOTE_CLOSES: "” »",
-    balance.BESIDE: ": ; = - ^ 1 2 3 4 5 6 7 8 9 0 a b c d e f g i ii iii iv v x p o",
-}
-_UNKNOWN_CHANCE = 1e-6
+_FEW = 5
+"""Words are supposed to fit as random ones do until there are more than a few of them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +49,7 @@ class Tables:
     * `stem_chances`: for each word the probability that a content word has its stem.
     * `heavy_topics`: the vectors of `topics` times `weights`, the largest weight being 1.
     * `roles`: for each word its role as a bracket or quote (`balance`).
+    * `persons`, `tenses`: for each word who or which time it speaks of, from 1 on; 0 if it does not say.
     """
 
     classes: NDArray[np.uint8]
@@ -73,6 +66,8 @@ class Tables:
     stem_chances: NDArray[np.float32]
     heavy_topics: NDArray[np.int8]
     roles: NDArray[np.uint8]
+    persons: NDArray[np.uint8]
+    tenses: NDArray[np.uint8]
     step: float
     own: int
 
@@ -160,28 +155,6 @@ def only_words(words: Words, chosen: NDArray[np.int64]) -> Words:
     )
 
 
-def stem_chances_of(model: Model) -> NDArray[np.float32]:
-    """For each word the probability that a content word has its stem."""
-    vocabulary = model.vocabulary
-    stems, kinds = shapes.word_shapes(vocabulary.blob, vocabulary.offsets[:-1], vocabulary.offsets[1:])[1:3]
-    chances = np.where(kinds == shapes.WORD, 10.0 ** model.logs[: len(vocabulary)], 0)
-    chances[: FIRST_WORD + FUNCTION_WORDS] = 0
-    groups = np.unique(stems, return_inverse=True)[1]
-    per_stem = np.bincount(groups, chances / chances.sum())[groups]
-    return np.maximum(per_stem, _UNKNOWN_CHANCE).astype(np.float32)
-
-
-def roles_of(model: Model) -> NDArray[np.uint8]:
-    """For each word its role as a bracket or quote."""
-    roles = {word: role for role, words in _ROLES.items() for word in words.split()}
-    return np.array([roles.get(word.decode("utf-8", "replace"), balance.NONE) for word in model.vocabulary.words], "u1")
-
-
-def heavy_topics_of(topics: NDArray[np.int8], weights: NDArray[np.float32]) -> NDArray[np.int8]:
-    """The vectors of words, longer for words that say more."""
-    return np.round(topics * (weights / max(1e-9, float(weights.max(initial=0))))[:, None]).astype(np.int8)
-
-
 def lowered(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Bytes with A to Z in lower case."""
     is_capital = data - np.uint8(65) < np.uint8(26)  # numbers below 65 wrap round
@@ -228,8 +201,8 @@ def _shares(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
 
 def _coherence(words: Words, model: Model, tables: Tables) -> dict[str, NDArray[np.float64]]:
     known, content = words.ids >= FIRST_WORD, _is_content(words)
-    chances = np.where(known, np.float32(10) ** model.logs[: len(model.vocabulary)][words.ids], _UNKNOWN_CHANCE)
-    stem_chances = np.where(known, tables.stem_chances[words.ids], _UNKNOWN_CHANCE).astype(np.float32)
+    chances = np.where(known, np.float32(10) ** model.logs[: len(model.vocabulary)][words.ids], UNKNOWN_CHANCE)
+    stem_chances = np.where(known, tables.stem_chances[words.ids], UNKNOWN_CHANCE).astype(np.float32)
     taken = kernel.words_taken_up(words.stems, content, stem_chances, words.bounds)
     found = kernel.recurrences(words.hashes, content, chances.astype(np.float32), words.bounds)
     drift = kernel.topic_drift(words.ids, tables.topics, tables.weights, words.bounds)
@@ -284,6 +257,40 @@ def _patterns(words: Words, coarse: NDArray[np.uint8], tables: Tables) -> dict[s
     return columns
 
 
+def _insertions(words: Words, coarse: NDArray[np.uint8], tables: Tables) -> dict[str, NDArray[np.float64]]:
+    content = _is_content(words).astype(np.uint8)
+    content <<= (words.ids >= FIRST_WORD).view(np.uint8)  # UNKNOWN_CONTENT becomes KNOWN_CONTENT
+    logs = insertions.ClassLogs(tables.logs3, tables.logs2, tables.logs1, tables.step)
+    found = insertions.insertions(coarse, words.hashes, content, words.sentences, words.texts, logs)
+    number = np.maximum(1, found[:, 0] + found[:, 2])
+    return {
+        "put_in_again": found[:, 1] / np.maximum(1, found[:, 0]),
+        "put_in_rather_again": found[:, 1] / (found[:, 0] + _FEW) - found[:, 3] / (found[:, 2] + _FEW),
+        "put_in_everywhere": found[:, 4] / number,
+        "put_in_in_all": found[:, 5] / number,
+        "put_in_known": found[:, 7] / np.maximum(1, found[:, 6]),
+    }
+
+
+def _habits(words: Words, coarse: NDArray[np.uint8], tables: Tables) -> dict[str, NDArray[np.float64]]:
+    common = np.clip(words.ids - (FIRST_WORD - 1), 0, FUNCTION_WORDS + 1) % (FUNCTION_WORDS + 1)
+    labels = {
+        "persons": tables.persons[words.ids],
+        "tenses": tables.tenses[words.ids],
+        "common": common.astype(np.uint8),
+        "classes": np.maximum(coarse, np.uint8(tables.own)) - np.uint8(tables.own),
+    }
+    kinds = (len(PERSONS), len(TENSES), FUNCTION_WORDS, tables.logs1.size - 1 - tables.own)
+    columns: dict[str, NDArray[np.float64]] = {}
+    for (name, all_labels), number in zip(labels.items(), kinds, strict=True):
+        places = np.flatnonzero(all_labels)
+        bounds = np.searchsorted(places, words.bounds)
+        found = habits.label_gains(all_labels[places] - np.uint8(1), places, number, bounds)
+        means = found[:, 1:3] / np.maximum(1, found[:, :1])
+        columns |= {f"{name}_kept": means[:, 0], f"{name}_kept_longer": means[:, 1], f"{name}_mixed": found[:, 3]}
+    return columns
+
+
 def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
     coarse = class_ids(words, tables)
     found = kernel.class_scores(
@@ -297,17 +304,16 @@ def _classes(words: Words, tables: Tables) -> dict[str, NDArray[np.float64]]:
         tables.own,
     )
     triples = np.maximum(1, found[:, 2])
-    logs = insertions.ClassLogs(tables.logs3, tables.logs2, tables.logs1, tables.step)
-    again = insertions.repeated_insertions(coarse, words.hashes, _is_content(words), words.sentences, words.texts, logs)
     return {
         "class_order": found[:, 0] / triples,
         "class_gain": (found[:, 1] - found[:, 0]) / triples,
         "class_breaks": found[:, 3] / triples,
         "put_in": found[:, 4] / triples,
         "put_in_share": found[:, 5] / triples,
-        "put_in_again": again[:, 1] / np.maximum(1, again[:, 0]),
         "split_pairs": found[:, 7] / (found[:, 6] + found[:, 7] + 2),
+        **_insertions(words, coarse, tables),
         **_patterns(words, coarse, tables),
+        **_habits(words, coarse, tables),
     }
 
 

@@ -38,10 +38,13 @@ def _power(base: float, pattern: str, sign: int = 1) -> Callable[[float], str]:
 
 _times, _times10, _times_less = _power(math.e, "{} times"), _power(10, "{} times"), _power(math.e, "{} times", -1)
 _one_of, _one_of10 = _power(math.e, "one of {}"), _power(10, "one of {}", -1)
+_number = _power(math.e, "{}")
 _once_in, _words, _factor = _power(10, "once in {}"), _power(math.e, "{} words"), _power(math.e, "a factor of {}")
 
 _RESEMBLES = "The order of its words speaks for {} rather than for natural text by {{}} (log-odds for each word)"
 _THROUGHOUT = "Even the order of words in its more natural half speaks for {} by {{}} (log-odds for each word)"
+_KEEPS = "What stands {} words before makes {} {{}} as likely as the whole text does"
+_NEAR, _WIDE = "6 to 29", "12 to 59"
 
 MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "unknown_words": ("words", percent, "{} of its words are unknown to the language model"),
@@ -84,6 +87,18 @@ MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
         _times_less,
         "Words that it repeats fit between their neighbours {} as well as random words",
     ),
+    "put_in_rather_again": (
+        "insertions",
+        _times_less,
+        "Words that it repeats fit between their neighbours {} as well as words that it uses once",
+    ),
+    "put_in_everywhere": ("insertions", percent, "{} of its content words come back and look inserted each time"),
+    "put_in_in_all": (
+        "insertions",
+        _degree,
+        "Words that it repeats look inserted by {} (squared log-odds for each word)",
+    ),
+    "put_in_known": ("insertions", percent, "{} of its content words look inserted between words that belong together"),
     "split_pairs": ("insertions", percent, "{} of its fixed pairs such as “of the” are split by another word"),
     "like_chain": ("patterns", _degree, _RESEMBLES.format("a chain of word pairs")),
     "like_long_chain": ("patterns", _degree, _RESEMBLES.format("a chain of longer sequences")),
@@ -93,6 +108,22 @@ MEASURES: dict[str, tuple[str, Callable[[float], str], str]] = {
     "throughout_long_chain": ("patterns", _degree, _THROUGHOUT.format("a chain of longer sequences")),
     "throughout_patchwork": ("patterns", _degree, _THROUGHOUT.format("a patchwork of pieces")),
     "throughout_stuffing": ("patterns", _degree, _THROUGHOUT.format("text with inserted words")),
+    "persons_kept": ("persons", _times, _KEEPS.format(_NEAR, "the person spoken of (I, she, we, …)")),
+    "persons_kept_longer": ("persons", _times, _KEEPS.format(_WIDE, "the person spoken of (I, she, we, …)")),
+    "persons_mixed": (
+        "persons",
+        _number,
+        "It speaks of as many persons (I, she, we, …) as if {} were equally frequent",
+    ),
+    "tenses_kept": ("tenses", _times, _KEEPS.format(_NEAR, "the tense")),
+    "tenses_kept_longer": ("tenses", _times, _KEEPS.format(_WIDE, "the tense")),
+    "tenses_mixed": ("tenses", _number, "It uses as many tenses as if {} were equally frequent"),
+    "common_kept": ("common words", _times, _KEEPS.format(_NEAR, "a common word")),
+    "common_kept_longer": ("common words", _times, _KEEPS.format(_WIDE, "a common word")),
+    "common_mixed": ("common words", _number, "It uses as many common words as if {} were equally frequent"),
+    "classes_kept": ("kinds of words", _times, _KEEPS.format(_NEAR, "the kind of word (noun, verb, …)")),
+    "classes_kept_longer": ("kinds of words", _times, _KEEPS.format(_WIDE, "the kind of word (noun, verb, …)")),
+    "classes_mixed": ("kinds of words", _number, "It uses as many kinds of words as if {} were equally frequent"),
     "keywords": ("keywords", percent, "{} of its words are spam keywords"),
     "keyword_kinds": ("keywords", _count, "It uses {} different spam keywords"),
     "word_rarity": ("words", _once_in, "A typical word of it occurs {} words of ordinary text"),
