@@ -26,6 +26,7 @@ def taken(
             here = slice(*np.searchsorted(rows, [first, first + len(batch)]).tolist())
             yield here, batch.take(pa.array(rows[here] - first))
             first += len(batch)
+    pa.default_memory_pool().release_unused()
 
 
 def gathered(folder: RunFolder, table: Table, columns: Sequence[str], rows: NDArray[np.integer]) -> pa.Table:
@@ -57,5 +58,4 @@ def taken_lists(
             file.write(values[bounds[0] : bounds[-1]].data)
         np.cumsum(starts, out=starts)
         file.flush()
-        pa.default_memory_pool().release_unused()
         return starts, np.memmap(file, kind, "r+", shape=(int(starts[-1]),)) if starts[-1] else np.zeros(0, kind)

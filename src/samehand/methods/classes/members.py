@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.buffers import chosen_lists, text_buffers
-from samehand.grouping.memory import release
+from samehand.grouping.memory import release, trim_heap
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.segments import segment_hashes
 from samehand.kernels.text.wordsets import digest_sets
@@ -60,6 +60,7 @@ class Members:
 
 def read_members(folder: RunFolder, cluster_ids: NDArray[np.int64]) -> Members:
     """The members of these clusters, whose numbers are their places. Tables are read a batch at a time."""
+    trim_heap()
     cluster, is_alike = _clusters(folder, cluster_ids)
     rows = np.flatnonzero(cluster >= 0).astype(np.int32)
     hosts, paths = np.empty(rows.size, np.uint64), np.empty(rows.size, np.uint64)

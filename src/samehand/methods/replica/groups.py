@@ -32,7 +32,7 @@ TWINS = 0.8
 """A document that is alone joins the group of one that is so similar to it, on the scale of the Jaccard similarity."""
 KeysOf = Callable[[NDArray[np.int32]], NDArray[np.uint64]]
 """The keys of some rows: what `Signed.keys` has of them."""
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -163,11 +163,13 @@ def find_replicas(
     counts.checks += pair_counts.checks
     counts.leader_cap_hits += pair_counts.leader_cap_hits
     forest = replica_forest(by_words, by_pairs, len(page_ids), settings)
+    del by_words
     is_grouped = np.zeros(len(page_ids), np.bool_)
     is_grouped[forest.pairs.ravel()] = True
     documents = Documents(sets_of(is_grouped), pairs, settings.replica_min_centre_cosine, settings.replica_jaccard)
     members, groups = group_documents(page_ids, documents, signed.keys_of, forest, settings)
     documents.release()
+    del documents, forest
     return Replicas(members, groups, shared_texts(page_ids, pairs, by_pairs, members), counts)
 
 

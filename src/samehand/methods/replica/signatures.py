@@ -85,8 +85,8 @@ class WordSets:
 
     @property
     def width(self) -> int:
-        """Bytes of a set, on average."""
-        return 8 + self.words.nbytes // max(len(self), 1)
+        """Bytes of a set that has words, on average."""
+        return 8 + self.words.nbytes // max(int(np.count_nonzero(self.comparable)), 1)
 
     def chosen(self, rows: NDArray[np.int32]) -> "WordSets":
         """Some of the sets. Those of a file are read front to back, and few at a time."""
