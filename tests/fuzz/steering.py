@@ -280,11 +280,17 @@ def main() -> None:
             kinds, counts = list(run_folder()), Counter()
             for kind in kinds:
                 place = str(kind.path.relative_to(run())).replace("/", "-")
-                counts += damage(f"run-{place}", kind, -(-options.tries // len(kinds)), options.seed)
+                found = damage(f"run-{place}", kind, -(-options.tries // len(kinds)), options.seed)
+                counts += found
+                _say(f"run {place}", found)
         total += counts
-        sys.stdout.write(f"{name}: {dict(counts)}\n")
-        sys.stdout.flush()
+        _say(name, counts)
     sys.exit(bool(total["FAILED"]))
+
+
+def _say(name: str, counts: Counter[str]) -> None:
+    sys.stdout.write(f"{name}: {dict(counts)}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
