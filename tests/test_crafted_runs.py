@@ -45,6 +45,7 @@ COMMANDS: dict[str, list[str]] = {
     "hosts": ["fake", "run", "--hosts"],
     "phrases": ["phrases", "run", "--format", "csv"],
     "sites": ["sites", "run", "--format", "csv"],
+    "verdicts": ["verdicts", "run", "--format", "csv"],
     "judged anew": ["-q", "sites", "run", "--min-sites", "9", "--format", "csv"],
     "label": ["label", "run"],
     "add": ["-q", "add", "run", "more.warc", "--workers", "1", "--format", "csv"],
@@ -224,6 +225,7 @@ for method, count in {
     "language": "pages",
     "phrases": "kinds",
     "sites": "sites",
+    "verdicts": "site_kinds",
 }.items():
     case(f"run.json: {count} of {method} is text", EVERY, edited("run.json", "stages", method, count, to="x"))
     case(f"run.json: no {count} of {method}", {"status"}, edited("run.json", "stages", method, count, missing=True))
@@ -425,6 +427,10 @@ for name, make in {
     "filled: two rows": array("filled", lambda rows: np.stack([rows, rows])),
     "filled: wide": array("filled", lambda rows: rows.astype(np.int32)),
     "filled: short": array("filled", lambda rows: rows[:-1]),
+    "filled: half": array("filled", lambda rows: rows // 2),
+    "words: one bit": array("words", lambda rows: rows ^ (np.arange(rows.size).reshape(rows.shape) == 5).astype("u8")),
+    "words: two rows swapped": array("words", lambda rows: rows[[1, 0, *range(2, len(rows))]]),
+    "comparable: none": array("comparable", np.zeros_like),
     "comparable: numbers": array("comparable", lambda rows: rows.astype(np.uint16)),
     "page_ids: others": array("page_ids", lambda rows: rows + (1 << 62)),
     "page_ids: real": array("page_ids", lambda rows: rows.astype(np.float64)),

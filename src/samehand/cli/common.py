@@ -104,9 +104,14 @@ def exit_code(run: "Run") -> int:
     return DAMAGED if run.manifest["stages"].get("read", {}).get("damaged") else 0
 
 
-def say_status(run: "Run", method: str) -> None:
-    """Says what a method found."""
+def status_of(run: "Run", method: str) -> list[str]:
+    """Sentences that say what a method found: asked for before a table is shown, so that a damaged run shows none."""
     from samehand.methods.registry import methods
 
-    for line in methods()[method].status(run.counts(method)):
-        say(f"{line}.")
+    return [f"{line}." for line in methods()[method].status(run.counts(method))]
+
+
+def say_all(messages: Iterable[str]) -> None:
+    """Says one after the other."""
+    for message in messages:
+        say(message)

@@ -7,7 +7,7 @@ import click
 
 import samehand
 from samehand.base.errors import UsageError
-from samehand.cli.common import exit_code, print_rows, run_with, say, say_status
+from samehand.cli.common import exit_code, print_rows, run_with, say, say_all, status_of
 from samehand.cli.language import with_reason
 from samehand.cli.options import engine_options, option, run_argument, table_options
 
@@ -62,6 +62,7 @@ def fake(context: click.Context, /, run: str, **options: Any) -> int:
         changes["fake_threshold"] = natural_bar(known.folder)
         say(f"pages are called fake from the probability {changes['fake_threshold']:.3f} on")
     opened = run_with(context, run, "language", options, changes)
+    status = status_of(opened, "language")
     by = "host" if options["hosts"] else "cluster" if options["clusters"] else "page"
     found = opened.language(by)
     if by == "page":
@@ -69,5 +70,5 @@ def fake(context: click.Context, /, run: str, **options: Any) -> int:
         print_rows(table, options["form"], options["top"], columns=FAKE_COLUMNS)
     else:
         print_rows(found, options["form"], options["top"], columns=SUM_COLUMNS)
-    say_status(opened, "language")
+    say_all(status)
     return exit_code(opened)

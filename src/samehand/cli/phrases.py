@@ -6,7 +6,7 @@ import click
 
 import samehand
 from samehand.base.wording import count
-from samehand.cli.common import exit_code, print_lines, print_rows, run_with, say_status
+from samehand.cli.common import exit_code, print_lines, print_rows, run_with, say_all, status_of
 from samehand.cli.options import engine_options, option, run_argument, table_options
 
 GROUP_COLUMNS = {
@@ -37,13 +37,14 @@ def phrases(context: click.Context, /, run: str, **options: Any) -> int:
     """
     changes = {} if options["min_share"] is None else {"min_phrase_share": options["min_share"]}
     opened = run_with(context, run, "phrases", options, changes)
+    status = status_of(opened, "phrases")
     if options["group"] is not None:
         _print_group(opened, options["group"], options["form"], options["top"])
     elif options["members"]:
         print_rows(opened.phrase_members(), options["form"], options["top"], columns=MEMBER_COLUMNS)
     else:
         print_rows(opened.phrases(), options["form"], options["top"], columns=GROUP_COLUMNS)
-    say_status(opened, "phrases")
+    say_all(status)
     return exit_code(opened)
 
 

@@ -10,7 +10,17 @@ import samehand
 from samehand.base.errors import UsageError
 from samehand.base.neutral import neutral
 from samehand.base.settings import Settings, fields_of
-from samehand.cli.common import engine_from, exit_code, print_lines, print_rows, run_with, say, say_status, watched
+from samehand.cli.common import (
+    engine_from,
+    exit_code,
+    print_lines,
+    print_rows,
+    run_with,
+    say,
+    say_all,
+    status_of,
+    watched,
+)
 from samehand.cli.options import (
     STREAMS,
     Commands,
@@ -106,6 +116,7 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
         run = run_with(context, target, "replica", options, changes)
     else:
         raise UsageError(f"{target} is not a run folder. To find replicas in other inputs, name a run folder with -o.")
+    status = status_of(run, "replica")
     if options["group"] is not None:
         _print_group(run, options["group"], options["form"], options["top"])
     elif options["shares"]:
@@ -114,7 +125,7 @@ def replicas(context: click.Context, /, target: str, out: str | None, **options:
         print_rows(run.replica_members(), options["form"], options["top"], columns=MEMBER_COLUMNS)
     else:
         print_rows(run.replicas(), options["form"], options["top"], columns=GROUP_COLUMNS)
-    say_status(run, "replica")
+    say_all(status)
     return exit_code(run)
 
 

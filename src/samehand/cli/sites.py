@@ -12,7 +12,7 @@ from samehand.base.errors import InputError
 from samehand.base.presets import PRESETS
 from samehand.base.settings import Settings, fields_of
 from samehand.base.wording import count, listed
-from samehand.cli.common import engine_from, print_record, print_rows, say, say_status, watched
+from samehand.cli.common import engine_from, print_record, print_rows, say, say_all, status_of, watched
 from samehand.cli.options import (
     RECORDS,
     engine_options,
@@ -97,8 +97,9 @@ def sites(
     if any(asked.values()) or changes or "sites" not in opened.manifest["stages"]:
         servers = _judged(context, opened, settings=changes, engine=engine_from(options), **asked)
     found = opened.sites(kind=options["kinds"] or None)
+    status = status_of(opened, "sites")
     _print_view(found, options["view"] or "sites", options["form"], options["top"])
-    say_status(opened, "sites")
+    say_all(status)
     for line in _closing_lines(found, servers, opened):
         say(line)
 

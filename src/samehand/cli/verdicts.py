@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 import samehand
-from samehand.cli.common import print_record, print_rows, say, say_status
+from samehand.cli.common import print_record, print_rows, say, say_all, status_of
 from samehand.cli.options import RECORDS, Names, format_option, option, run_argument, table_options
 
 UNITS = ("sites", "pages", "clusters", "providers")
@@ -54,8 +54,9 @@ def verdicts(
     rows = opened.verdicts(unit, policy=policy, kind=kind)
     if action is not None:
         rows = rows.filter(action=action)
+    status = status_of(opened, "verdicts")
     print_rows(rows, options["form"], options["top"], columns={name: COLUMNS[name] for name in _SHOWN[unit]})
-    say_status(opened, "verdicts")
+    say_all(status)
 
 
 @click.command()

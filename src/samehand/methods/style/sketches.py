@@ -9,11 +9,13 @@
     columns        the bucket of each row in each probe; only while grouping goes on
     identity       hashes of whole fingerprints; only while grouping goes on
 
-They are made from the parts of style/fingerprints, several at once, and made again when those change.
+They are made from the parts of style/fingerprints, several at once, and made again when those change, or when their own
+checksums do.
 """
 
 import contextlib
 import os
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -42,6 +44,8 @@ _FILLED = ("filled", "values_filled", "skeleton_filled")
 _KEPT = ("page_ids", "comparable", *_WORDS, *_FILLED)
 _SEARCHED = ("columns", "identity")
 _BATCH_ROWS = 1 << 12
+_SUMMED_BYTES = 1 << 24
+"""So many bytes are in memory at a time while a checksum is computed."""
 
 
 def check_rule(settings: Settings) -> CheckRule:
@@ -59,9 +63,9 @@ def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
     source, record = _source(folder, settings), folder.done.get(RECORD)
     if record is not None and record["source"] == source:
         with contextlib.suppress(RunError):
-            found = _mapped_sketches(folder, settings)
-            if np.array_equal(found.page_ids, folder.page_ids.ids()):
-                return found
+            arrays = _kept_arrays(folder, settings)
+            if record["counts"] == _counts(arrays) and np.array_equal(arrays[0], folder.page_ids.ids()):
+                return sketches_from(settings, *arrays)
     with folder.locked():
         folder.done.remove(RECORD)
         folder.done.once(RECORD, source, lambda: _make(folder, settings, plan=None))
@@ -69,8 +73,26 @@ def open_sketches(folder: RunFolder, settings: Settings) -> Sketches:
 
 
 def _mapped_sketches(folder: RunFolder, settings: Settings) -> Sketches:
+    return sketches_from(settings, *_kept_arrays(folder, settings))
+
+
+def _kept_arrays(folder: RunFolder, settings: Settings) -> list[NDArray[Any]]:
     shapes = _shapes(len(folder.page_ids), settings, plan=None)
-    return sketches_from(settings, *(_mapped(folder, name, *shapes[name]) for name in _KEPT))
+    return [_mapped(folder, name, *shapes[name]) for name in _KEPT]
+
+
+def _counts(arrays: list[NDArray[Any]]) -> dict[str, int]:
+    """What the record says of the arrays that are kept: their rows and checksums."""
+    return {"rows": len(arrays[0]), **dict(zip(_KEPT, map(_checksum, arrays), strict=True))}
+
+
+def _checksum(mapped: NDArray[Any]) -> int:
+    """CRC-32 of a mapped array."""
+    data, found = mapped.reshape(-1).view(np.uint8), 0
+    for first in range(0, data.size, _SUMMED_BYTES):
+        found = zlib.crc32(data[first : first + _SUMMED_BYTES].data, found)
+        release(mapped)
+    return found
 
 
 @contextlib.contextmanager
@@ -150,7 +172,7 @@ def _make(folder: RunFolder, settings: Settings, plan: Probes | None) -> dict[st
     with files, ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(convert, numbers, starts[:-1]))
     pa.default_memory_pool().release_unused()
-    return {"rows": starts[-1]}
+    return _counts(_kept_arrays(folder, settings))
 
 
 def stored_fingerprints(folder: RunFolder, number: int, settings: Settings) -> Iterator[Stored]:
