@@ -225,10 +225,11 @@ for method, count in {
     "language": "pages",
     "phrases": "kinds",
     "sites": "sites",
-    "verdicts": "site_kinds",
 }.items():
     case(f"run.json: {count} of {method} is text", EVERY, edited("run.json", "stages", method, count, to="x"))
     case(f"run.json: no {count} of {method}", {"status"}, edited("run.json", "stages", method, count, missing=True))
+no_kinds = edited("run.json", "stages", "verdicts", "site_kinds", missing=True)
+case("run.json: no site_kinds of verdicts", {"verdicts"}, no_kinds)
 case("run.json: missing", EVERY, lambda run: (run / "run.json").unlink())
 
 # Records of what is done.
@@ -588,6 +589,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "ns.csv").write_text("domain,ns\n" + "".join(f"shop1{n}.example,ns1.host.example\n" for n in range(6)))
     run = samehand.scan(file, folder / "run", signals="all", settings=settings, workers=1)
     run.sites(nameservers=folder / "ns.csv")
+    run.verdicts()
     assert sorted(run.folder.done.parts("pages")) == [0, 1]
     assert len(run.clusters()) >= 2
     assert len(run.replicas()) >= 2
