@@ -3,7 +3,6 @@
 Data goes to standard output, everything else to standard error.
 """
 
-import gc
 import sys
 from typing import NoReturn
 
@@ -36,13 +35,9 @@ Exit codes:
   4    nothing readable in the inputs
   130  interrupted: run the same command again to go on"""
 
-GARBAGE = 50_000
-"""So many new objects before Python looks for cycles: Numba makes 200,000 that stay, and a look takes 0.1 s."""
-
 
 def main() -> NoReturn:
     """Runs the command: turns errors into one sentence and an exit code."""
-    gc.set_threshold(GARBAGE)
     try:
         code = cli.main(prog_name="samehand", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

@@ -99,9 +99,7 @@ def sites(
     found = opened.sites(kind=options["kinds"] or None)
     status = status_of(opened, "sites")
     _print_view(found, options["view"] or "sites", options["form"], options["top"])
-    say_all(status)
-    for line in _closing_lines(found, servers, opened):
-        say(line)
+    say_all([*status, *_closing_lines(found, servers, opened)])
 
 
 def _judged(context: click.Context, run: "samehand.Run", **how: Any) -> "NameServers | None":

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 import samehand
-from samehand.cli.common import print_record, print_rows, say, say_all, status_of
+from samehand.cli.common import print_record, print_rows, say_all, status_of
 from samehand.cli.options import RECORDS, Names, format_option, option, run_argument, table_options
 
 UNITS = ("sites", "pages", "clusters", "providers")
@@ -49,8 +49,7 @@ def verdicts(
     """
     opened = samehand.open_run(run)
     if refit:
-        for line in opened.refit().lines():
-            say(line)
+        say_all(opened.refit().lines())
     rows = opened.verdicts(unit, policy=policy, kind=kind)
     if action is not None:
         rows = rows.filter(action=action)
