@@ -114,6 +114,17 @@ def test_counts_equal_counting(pages: list[Sequence]) -> None:
 
 
 @functools.cache
+@given(st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=5))
+def test_columns_are_counted_by_page(pages: list[list[int]]) -> None:
+    columns = np.full(kernel.ALL_TAGS, 2, np.uint8)
+    columns[[1, 3]] = 0, 1
+    found = sequences_of(*pages)
+    counts = kernel.count_columns(read_only(found.tags), read_only(found.offsets), columns, 3)
+    assert counts.tolist() == [
+        [page.count(1), page.count(3), len(page) - page.count(1) - page.count(3)] for page in pages
+    ]
+
+
 def length_of(tag: int) -> int:
     from samehand.html import TAG_NAMES
 

@@ -59,3 +59,10 @@ def test_a_page_that_tells_another_site_its_own_name() -> None:
     assert tells_own_name(told, b"own.example")
     assert not tells_own_name(told, b"other.example")
     assert not tells_own_name(b'<img src="//own.example/?d=own.example">', b"own.example")
+
+
+@given(st.lists(st.sampled_from([b"own.example", b"=", b"/", b":", b"&", b"#", b"?", b";", b"x", b"."]), max_size=9))
+def test_a_domain_is_told_as_the_pattern_says(pieces: list[bytes]) -> None:
+    told = re.compile(rb"=own\.example(?:[&#;]|\Z)|(?<![/:])/own\.example/?(?:[?#]|\Z)")
+    rest = b"".join(pieces)
+    assert tells_own_name(b'<img src="//feed.test/' + rest + b'">', b"own.example") == bool(told.search(b"/" + rest))

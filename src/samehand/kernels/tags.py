@@ -128,6 +128,18 @@ def count_tags(
 
 
 @nb.njit(cache=True, nogil=True)
+def count_columns(
+    tags: NDArray[np.uint16], offsets: NDArray[np.int64], columns: NDArray[np.uint8], width: int
+) -> NDArray[np.int64]:
+    """How often each page (row) has the tags of each column. `columns` has the column of each tag."""
+    counts = np.zeros((offsets.size - 1, width), np.int64)
+    for page in range(offsets.size - 1):
+        for place in range(np.uint64(offsets[page]), np.uint64(offsets[page + 1])):
+            counts[page, columns[tags[place]]] += 1
+    return counts
+
+
+@nb.njit(cache=True, nogil=True)
 def make_centre(pages: Pages, page: int) -> Centre:
     """Prepares a page to be compared with others."""
     numbers = np.zeros(ALL_TAGS, np.uint32)

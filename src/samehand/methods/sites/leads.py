@@ -66,14 +66,27 @@ def _lead(how: int, target: bytes, domain: bytes) -> Lead:
     if domain and (name == domain or name.endswith(b"." + domain)):
         name = b""
     strange = bool(name and domain) and domain.partition(b".")[0] not in name  # not the owner's own login
-    tells_name = strange and _as_value(domain).search(rest.lower()) is not None
+    tells_name = strange and _is_told(domain, rest.lower())
     to_parking = how != REFRESH and bool(_PARKING.search(target))
     return Lead(how, name, rest.partition(b"?")[0].strip(b"/"), tells_name, to_parking)
 
 
-def _as_value(domain: bytes) -> re.Pattern[bytes]:
-    """The bare domain as a value of a query, or as the last step of a path; not as part of an address of the site."""
-    return re.compile(rb"(?:=%b(?:[&#;]|$)|(?<![/:])/%b/?(?:[?#]|$))" % (re.escape(domain), re.escape(domain)))
+def _is_told(domain: bytes, rest: bytes) -> bool:
+    """Whether the bare domain is a value of a query, or the last step of a path; not part of an address of the site.
+
+    Byte by byte, because a pattern for each domain would have to be compiled for each page.
+    """
+    start = rest.find(domain)
+    while start >= 0:
+        before, end = rest[max(0, start - 2) : start], start + len(domain)
+        if before[-1:] == b"=" and rest[end : end + 1] in (b"", b"&", b"#", b";"):
+            return True
+        if before[-1:] == b"/" and before not in (b"//", b":/"):
+            end += rest[end : end + 1] == b"/"
+            if rest[end : end + 1] in (b"", b"?", b"#"):
+                return True
+        start = rest.find(domain, start + 1)
+    return False
 
 
 def tells_own_name(source: bytes, domain: bytes) -> bool:
@@ -81,9 +94,8 @@ def tells_own_name(source: bytes, domain: bytes) -> bool:
     source = source[:MAX_BYTES].lower()
     if not domain or domain not in source:
         return False
-    told = _as_value(domain)
     for found in _LOADED.finditer(source):
         host, _, rest = found[1].partition(b"/")
-        if domain in rest and not host.endswith(domain) and told.search(b"/" + rest):
+        if domain in rest and not host.endswith(domain) and _is_told(domain, b"/" + rest):
             return True
     return False

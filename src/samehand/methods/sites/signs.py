@@ -4,17 +4,19 @@ kinds.py decides by these. Everything is counted in kernels; only pages with nex
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.base.buffers import end_to_end
+from samehand.base.buffers import end_to_end, read_only
 from samehand.html import TAG_NAMES, Markup, link_hosts
 from samehand.kernels.html import site_links as link_columns
 from samehand.kernels.html.links import hash_hosts
 from samehand.kernels.html.site_links import SiteLinks, site_links
+from samehand.kernels.tags import ALL_TAGS, count_columns
 from samehand.kernels.text import site_words as word_columns
 from samehand.kernels.text.phrases import Found
 from samehand.kernels.text.site_words import Names, SiteWords, call_it_domain, site_words
@@ -280,14 +282,17 @@ def _decoded(domain: str) -> str:
 
 def _tag_counts(found: Markup) -> dict[str, NDArray[np.int64]]:
     """How often each page has the tags that count."""
-    numbers = {name: TAG_NAMES.index(name) for name in _COUNTED}
-    pages = np.repeat(np.arange(found.tag_offsets.size - 1), np.diff(found.tag_offsets))
-    tags = np.minimum(found.tags, len(TAG_NAMES)).astype(np.int64)
-    table = np.bincount(
-        pages * (len(TAG_NAMES) + 1) + tags, minlength=(found.tag_offsets.size - 1) * (len(TAG_NAMES) + 1)
-    )
-    by_page = table.reshape(-1, len(TAG_NAMES) + 1)
-    return {name: by_page[:, number] for name, number in numbers.items()}
+    columns = _tag_columns()
+    counts = count_columns(read_only(found.tags), read_only(found.tag_offsets), columns, len(_COUNTED) + 1)
+    return {name: counts[:, place] for place, name in enumerate(_COUNTED)}
+
+
+@functools.cache
+def _tag_columns() -> NDArray[np.uint8]:
+    """The place of each tag in _COUNTED; one behind for all others."""
+    columns = np.full(ALL_TAGS, len(_COUNTED), np.uint8)
+    columns[[TAG_NAMES.index(name) for name in _COUNTED]] = np.arange(len(_COUNTED))
+    return columns
 
 
 def _leads(
