@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from samehand.sources.http import charset_guess
 from samehand.sources.http.charset import as_utf8, to_ascii_compatible
 from samehand.sources.http.charset_guess import SAMPLE_BYTES, guess_charset
 
@@ -60,3 +61,19 @@ def test_the_letters_of_a_long_page_are_read_only_so_far() -> None:
 def test_no_bytes_break_it(content: bytes) -> None:
     found, name = to_ascii_compatible(content, None)
     as_utf8(found, name).decode("utf-8", "replace")
+
+
+def expected_fit(text: str, common: frozenset[str], share: float) -> float:
+    """Common letters, and half of those whose small form is common, by plain counting."""
+    letters = [char for char in text if ord(char) >= charset_guess.FIRST_LETTER]
+    if not letters or letters.count("\ufffd") > charset_guess.MAX_INVALID * len(letters):
+        return 0.0
+    weights = (2 if char in common else int(char.lower() in common) for char in letters)
+    return sum(weights) / 2 / len(letters) / share
+
+
+@pytest.mark.parametrize("script", charset_guess._SCRIPTS, ids=lambda script: next(iter(script.charsets)))
+def test_weights_of_letters_equal_plain_counting(script: charset_guess._Script) -> None:
+    everything = "".join(map(chr, (*range(0xD800), *range(0xE000, 0xFFFD), 0xFFFE, 0x1F600)))
+    for text in (everything, *(text for _, text in TEXTS.values()), TEXTS["KOI8-R"][1].upper(), "\ufffd" * 9 + "я"):
+        assert charset_guess._fit(text, script) == expected_fit(text, script.common, script.share)

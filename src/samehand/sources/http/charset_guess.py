@@ -5,10 +5,13 @@ lost. A text in the right charset is made of the commonest letters of its langua
 Western text is told by its letters beyond ASCII: they stand alone.
 """
 
+import functools
 import itertools
 import re
-from collections import Counter
 from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 SAMPLE_BYTES = 1 << 12
 """So many bytes of words with letters beyond ASCII are looked at."""
@@ -68,6 +71,8 @@ _SCRIPTS: Final = (
 # Every second byte of these charsets is 0x40 or more, so such a stretch holds whole letters.
 _WORDS: Final = re.compile(rb"[\x80-\xff][\x40-\xff]*")
 _HIGH_RUNS: Final = re.compile(rb"[\x80-\xff]+")
+_INVALID: Final = "\ufffd"
+_BASIC: Final = 0xFFFF
 
 
 def guess_charset(content: bytes) -> str | None:
@@ -106,17 +111,24 @@ def _sample(content: bytes) -> bytes:
 
 def _invalid(text: str) -> float:
     """Invalid letters, as a share of those beyond ASCII."""
-    return text.count("\ufffd") / max(1, len(text) - len(text.encode("ascii", "ignore")))
+    return text.count(_INVALID) / max(1, len(text) - len(text.encode("ascii", "ignore")))
 
 
 def _fit(text: str, script: _Script) -> float:
     """How much of the text is common letters, in parts of what is usual; capitals count half."""
-    letters = Counter({char: count for char, count in Counter(text).items() if ord(char) >= FIRST_LETTER})
-    total = letters.total()
-    if not total or letters["\ufffd"] > MAX_INVALID * total:
+    if text.count(_INVALID) > MAX_INVALID * len(text):  # then it is too much of the letters in any case
         return 0.0
-    common = sum(count for char, count in letters.items() if char in script.common)
-    capitals = sum(
-        count for char, count in letters.items() if char not in script.common and char.lower() in script.common
-    )
-    return (common + capitals / 2) / total / script.share
+    codes = np.minimum(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"), _BASIC)
+    total = np.count_nonzero(codes >= FIRST_LETTER)
+    if not total or text.count(_INVALID) > MAX_INVALID * total:
+        return 0.0
+    return float(_weights(script.common)[codes].sum()) / 2 / total / script.share
+
+
+@functools.cache
+def _weights(common: frozenset[str]) -> NDArray[np.uint8]:
+    """The weight of each character of the Basic Multilingual Plane: two for a common letter, one for its capital."""
+    weights = np.zeros(_BASIC + 1, np.uint8)
+    weights[[ord(char.upper()) for char in common if len(char.upper()) == 1]] = 1
+    weights[[ord(char) for char in common]] = 2
+    return weights
