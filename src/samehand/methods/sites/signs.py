@@ -222,6 +222,7 @@ def page_signs(
     text_words, title_words = site_words(text, text_offsets, names), site_words(title, title_offsets, names)
     text, text_offsets = call_it_domain(text, text_offsets, names, _DOMAIN, text_words.counts)
     title, title_offsets = call_it_domain(title, title_offsets, names, _DOMAIN, title_words.counts)
+    named = frozenset(sources.phrases)
     leads, told = _leads(data, offsets, [name.encode() for name in own], text_words.counts[:, word_columns.WORDS])
     return Signs(
         domains=own,
@@ -247,7 +248,7 @@ def page_signs(
         leads_away=np.array([lead.host != b"" for lead in leads], np.bool_),
         lead_tells_name=np.array([lead.tells_name for lead in leads], np.bool_),
         told_name=told,
-        is_market=np.array([name in sources.phrases for name in own], np.bool_),
+        is_market=np.array([name in named for name in own], np.bool_),
         in_title=texts.find(title, title_offsets, most=MAX_TITLE_BYTES),
         in_text=texts.find(text, text_offsets, most=MAX_TEXT_BYTES),
         in_source=sources.find(data, offsets, most=MAX_SOURCE_BYTES),
@@ -261,13 +262,20 @@ def _names(hosts: Sequence[str | None], domains: Sequence[str]) -> Names:
     names: list[bytes] = []
     ends = [0]
     for host, domain in zip(hosts, domains, strict=True):
-        spelled = [fold(name) for name in dict.fromkeys(((host or "").lower(), domain, _decoded(domain))) if name]
-        names += [name.encode() for name in spelled]
+        spelled, label = _spelled(host, domain)
+        names += spelled
         ends.append(len(names))
-        label = fold(domain.split(".")[0])
-        names += [label.encode()] if len(label) >= MIN_NAME_LETTERS else []
+        names += label
         ends.append(len(names))
     return Names(*end_to_end(names), np.array(ends, np.int64))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _spelled(host: str | None, domain: str) -> tuple[list[bytes], list[bytes]]:
+    """The names that spell out a domain, and its first label if that is no word. Pages of a site are often together."""
+    spelled = [fold(name) for name in dict.fromkeys(((host or "").lower(), domain, _decoded(domain))) if name]
+    label = fold(domain.split(".")[0])
+    return [name.encode() for name in spelled], [label.encode()] if len(label) >= MIN_NAME_LETTERS else []
 
 
 def _decoded(domain: str) -> str:
