@@ -146,20 +146,21 @@ class PageRows:
 
     def add(self, page: Page) -> None:
         """Appends a page."""
-        url = (page.url or f"{page.source_path}#{page.warc_record_offset}").encode()
-        digest = (page.content_digest or digest_of(page.content)).encode()
-        room = self.room(*(np.array([len(part)]) for part in (page.content, url, digest)))
-        for target, part in zip(room[:3], (page.content, url, digest), strict=True):
+        parts = texts_of(page)
+        room = self.room(*(np.array([len(part)]) for part in parts))
+        for target, part in zip(room[:3], parts, strict=True):
             target[:] = np.frombuffer(part, np.uint8)
-        status = NONE if page.fetch_status is None else page.fetch_status
-        codes = [self.code(getattr(page, name)) for name in TEXTS]
-        room.numbers[0] = [
+        room.numbers[0] = self.numbers_of(page)
+
+    def numbers_of(self, page: Page) -> list[int]:
+        """The columns of numbers of a page."""
+        return [
             milliseconds_of(page.fetch_time),
-            status,
+            NONE if page.fetch_status is None else page.fetch_status,
             page.warc_record_offset,
             page.warc_record_length,
             bool(page.url),
-            *codes,
+            *(self.code(getattr(page, name)) for name in TEXTS),
         ]
 
     def batch(self, first_page_id: int) -> pa.RecordBatch:
@@ -184,6 +185,12 @@ class PageRows:
             columns[name] = texts.take(pa.array(numbers[:, place]))
         schema = PAGE_SCHEMA.append(CONTENT_FIELD)
         return pa.record_batch([columns[field.name] for field in schema], schema=schema)
+
+
+def texts_of(page: Page) -> tuple[bytes, bytes, bytes]:
+    """Content, URL and digest of a page, as PageRows has them."""
+    url = page.url or f"{page.source_path}#{page.warc_record_offset}"
+    return page.content, url.encode(), (page.content_digest or digest_of(page.content)).encode()
 
 
 def milliseconds_of(time: datetime | None) -> int:

@@ -90,11 +90,17 @@ _WARC, _HTTP, _CHARSET_WORD, _META, _COMMENT, _COMMENT_END, _SHA1 = map(np.int64
 
 
 @nb.njit(cache=True, nogil=True)
-def gather(raw: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
-    """Copies spans of `raw` to `out`, end to end."""
-    at = np.uint64(0)
-    for place in range(starts.size):
-        for position in range(np.uint64(starts[place]), np.uint64(ends[place])):
+def gather(
+    raw: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    out: NDArray[np.uint8],
+    places: NDArray[np.int64],
+) -> None:
+    """Copies spans of `raw` to their places in `out`."""
+    for span in range(starts.size):
+        at = np.uint64(places[span])
+        for position in range(np.uint64(starts[span]), np.uint64(ends[span])):
             out[at] = raw[position]
             at += np.uint64(1)
 

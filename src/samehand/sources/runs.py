@@ -1,7 +1,6 @@
 """Pages that lie in a buffer: what a fast reader hands over instead of Page objects, and the batches made of both."""
 
 import functools
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -9,8 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import read_only
 from samehand.base.page import Outcome, Page, Reject, Skip, digest_of
-from samehand.base.page_rows import NO_TEXT, TEXTS, PageRows, milliseconds_of
+from samehand.base.page_rows import NO_TEXT, NUMBERS, TEXTS, PageRows, milliseconds_of, texts_of
 from samehand.kernels import record_table as at
 from samehand.sources.archive.heads import MAX_DATE, time_of
 
@@ -25,10 +25,11 @@ _IS_BASE_32: Final = np.isin(np.arange(256), list(_BASE_32))
 
 
 class Run(NamedTuple):
-    """Consecutive records of one archive, each of them a page or a skip.
+    """Consecutive records of one archive.
 
     `raw` and `table` (samehand.kernels.record_table) are used again once the next item is asked for. `bounds` are the
     places in the file where the records start, and where the last one ends. `charsets` are those of the column CHARSET.
+    `others` are the outcomes of the records of the kind OTHER.
     """
 
     raw: NDArray[np.uint8]
@@ -36,6 +37,7 @@ class Run(NamedTuple):
     bounds: NDArray[np.int64]
     name: str
     charsets: tuple[str, ...]
+    others: tuple[Outcome, ...] = ()
 
     @property
     def warc_record_offset(self) -> int:
@@ -44,26 +46,46 @@ class Run(NamedTuple):
 
     def part(self, first: int, last: int) -> "Run":
         """Some of the records."""
-        return self._replace(table=self.table[first:last], bounds=self.bounds[first : last + 1])
+        before, end = (np.count_nonzero(self.table[:place, at.KIND] == at.OTHER) for place in (first, last))
+        return self._replace(
+            table=self.table[first:last], bounds=self.bounds[first : last + 1], others=self.others[before:end]
+        )
 
-    def fitting(self, pages: int, size: int) -> int:
-        """How many of the records fill a batch that lacks so many pages or bytes. The last one may go beyond."""
+    def fitting(self, pages: int, size: int, rejects: int) -> int:
+        """How many of the records fill a batch that lacks so many pages, bytes or rejects. The last may go beyond."""
         is_page = self.table[:, at.KIND] == at.PAGE
+        is_reject = np.zeros_like(is_page)
         sizes = np.where(is_page, self.table[:, at.END] - self.table[:, at.BODY], 0)
-        by_pages = np.searchsorted(np.cumsum(is_page), pages)
-        by_size = np.searchsorted(np.cumsum(sizes), size)
-        return min(len(self.table), int(min(by_pages, by_size)) + 1)
+        for place, outcome in self._placed():
+            is_page[place], is_reject[place] = isinstance(outcome, Page), isinstance(outcome, Reject)
+            sizes[place] = len(outcome.content) if isinstance(outcome, Page) else 0
+        counted = ((is_page, pages), (sizes, size), (is_reject, rejects))
+        full = (int(np.searchsorted(np.cumsum(values), lacking)) + 1 for values, lacking in counted)
+        return min(len(self.table), *full)
+
+    def _placed(self) -> Iterator[tuple[int, Outcome]]:
+        """The outcomes of `others`, each with the row of its record."""
+        return zip(np.flatnonzero(self.table[:, at.KIND] == at.OTHER).tolist(), self.others, strict=True)
 
     def skips(self) -> Counter[str]:
         """How many records are skips, by their reasons."""
         kinds = np.bincount(self.table[:, at.KIND], minlength=len(at.SKIPPED_TYPES) + 1).tolist()
-        return Counter({reason: count for reason, count in zip(at.SKIPPED_TYPES, kinds[1:], strict=False) if count})
+        found = Counter({reason: count for reason, count in zip(at.SKIPPED_TYPES, kinds[1:], strict=False) if count})
+        found.update(outcome.reason for outcome in self.others if isinstance(outcome, Skip))
+        return found
+
+    def rejects(self) -> list[Reject]:
+        """The records that could have been pages."""
+        return [outcome for outcome in self.others if isinstance(outcome, Reject)]
 
     def outcomes(self) -> Iterator[Outcome]:
         """The records one by one."""
+        others = iter(self.others)
         for row, start, end in zip(self.table, self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True):
             if row[at.KIND] == at.PAGE:
                 yield self._page(row, start, end - start)
+            elif row[at.KIND] == at.OTHER:
+                yield next(others)
             else:
                 yield Skip(self.name, start, at.SKIPPED_TYPES[row[at.KIND] - 1])
 
@@ -88,21 +110,41 @@ class Run(NamedTuple):
         return self.raw[start:end].tobytes()
 
     def add_to(self, rows: PageRows) -> None:
-        """Appends the pages."""
+        """Appends the pages: those in the buffer all at once, those among `others` one by one."""
         from samehand.kernels.records import gather  # only those who read pages have to load the kernels
 
-        is_page = self.table[:, at.KIND] == at.PAGE
-        table = np.ascontiguousarray(self.table[is_page].T)
-        digests = np.maximum(table[at.DIGEST], 0)
+        is_plain = self.table[:, at.KIND] == at.PAGE
+        made = {place: outcome for place, outcome in self._placed() if isinstance(outcome, Page)}
+        is_page = is_plain.copy()
+        is_page[list(made)] = True
+        rank = np.cumsum(is_page) - 1
+        plain, table = rank[is_plain], np.ascontiguousarray(self.table[is_plain].T)
+        digests = self._digests(table)
+        whole = np.arange(0, digests.size, at.DIGEST_BYTES)
         spans = (
-            (table[at.BODY], table[at.END]),
-            (table[at.URL], table[at.URL_END]),
-            (digests, digests + at.DIGEST_BYTES),
+            (self.raw, table[at.BODY], table[at.END]),
+            (self.raw, table[at.URL], table[at.URL_END]),
+            (read_only(digests.reshape(-1)), whole, whole + at.DIGEST_BYTES),
         )
-        room = rows.room(*(ends - starts for starts, ends in spans))
-        for (starts, ends), target in zip(spans, room[:3], strict=True):
-            gather(self.raw, starts, ends, target)
-        self._complete_digests(table, room.digests.reshape(-1, at.DIGEST_BYTES))
+        texts = {int(rank[place]): texts_of(page) for place, page in made.items()}
+        sizes = np.zeros((len(spans), np.count_nonzero(is_page)), np.int64)
+        for column, (_, starts, ends) in enumerate(spans):
+            sizes[column, plain] = ends - starts
+        for row, parts in texts.items():
+            sizes[:, row] = [len(part) for part in parts]
+        room = rows.room(*sizes)
+        begins = np.cumsum(sizes, axis=1) - sizes
+        for column, ((data, starts, ends), target) in enumerate(zip(spans, room[:3], strict=True)):
+            gather(data, starts, ends, target, begins[column, plain])
+            for row, parts in texts.items():
+                begin = begins[column, row]
+                target[begin : begin + len(parts[column])] = np.frombuffer(parts[column], np.uint8)
+        room.numbers[plain] = self._numbers(table, is_plain, rows)
+        for place, page in made.items():
+            room.numbers[rank[place]] = rows.numbers_of(page)
+
+    def _numbers(self, table: NDArray[np.int64], is_plain: NDArray[np.bool_], rows: PageRows) -> NDArray[np.int64]:
+        """The columns of numbers of the pages in the buffer."""
         name = rows.code(self.name)
         texts = {
             "content_mime_detected": np.array([rows.code(mime) for mime in at.MIMES])[table[at.MIME]],
@@ -113,12 +155,14 @@ class Run(NamedTuple):
         fixed = (
             self._times(table[at.DATE], table[at.DATE_END]),
             table[at.STATUS],
-            self.bounds[:-1][is_page],
-            np.diff(self.bounds)[is_page],
+            self.bounds[:-1][is_plain],
+            np.diff(self.bounds)[is_plain],
             1,
         )
+        numbers = np.empty((table.shape[1], NUMBERS), np.int64)
         for place, values in enumerate((*fixed, *(texts.get(column, NO_TEXT) for column in TEXTS))):
-            room.numbers[:, place] = values
+            numbers[:, place] = values
+        return numbers
 
     def _charset_codes(self, charsets: NDArray[np.int64], rows: PageRows) -> NDArray[np.int64]:
         """The code of each page's charset. Few of the charsets occur."""
@@ -128,21 +172,19 @@ class Run(NamedTuple):
 
     def _times(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> list[int]:
         """Dates as they are stored."""
-        from samehand.kernels.records import gather
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [_milliseconds(self._bytes(start, end)) for start, end in spans]
 
-        bounds = np.cumsum([0, *(ends - starts)])
-        dates = np.empty(bounds[-1], np.uint8)
-        gather(self.raw, starts, ends, dates)
-        text = dates.tobytes()
-        return [_milliseconds(text[start:end]) for start, end in itertools.pairwise(bounds.tolist())]
-
-    def _complete_digests(self, table: NDArray[np.int64], digests: NDArray[np.uint8]) -> None:
-        """Capitals for the digests that the archive gives. Those that it does not give are computed."""
+    def _digests(self, table: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The digests that the archive gives, in capitals. Those that it does not give are computed."""
+        starts = np.maximum(table[at.DIGEST], 0)
+        digests: NDArray[np.uint8] = self.raw.take(starts[:, None] + np.arange(at.DIGEST_BYTES), mode="clip")
         np.bitwise_and(digests, 0xDF, out=digests, where=digests >= ord("a"))
         is_digest = (table[at.DIGEST] != at.NONE) & _IS_BASE_32[digests].all(axis=1)
         for row in np.flatnonzero(~is_digest).tolist():
             digest = digest_of(self.raw[table[at.BODY, row] : table[at.END, row]].data)
             digests[row] = np.frombuffer(digest.encode(), np.uint8)
+        return digests
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -180,9 +222,11 @@ def _take() -> PageRows:
 def _put(item: Outcome | Run, rows: PageRows, rejects: list[Reject], skipped: Counter[str]) -> Run | None:
     """Puts an item where it belongs. Returns the rest of a run that does not fit into the batch."""
     if isinstance(item, Run):
-        fitting = item.fitting(BATCH_PAGES - len(rows), BATCH_BYTES - rows.content_bytes)
+        lacking = BATCH_PAGES - len(rows), BATCH_BYTES - rows.content_bytes, BATCH_REJECTS - len(rejects)
+        fitting = item.fitting(*lacking)
         now = item.part(0, fitting)
         now.add_to(rows)
+        rejects.extend(now.rejects())
         skipped.update(now.skips())
         return item.part(fitting, len(item.table)) if fitting < len(item.table) else None
     if isinstance(item, Page):

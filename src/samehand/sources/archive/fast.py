@@ -1,9 +1,9 @@
 """Reads sound WARC files at full speed: members are unpacked end to end into one buffer, and heads become offsets.
 
 A record is believed only if it fills its member exactly, its head is written the usual way, and what follows it is
-known. Of a sound record that is no plain page, its bytes are returned as a Record, like those of the careful reader. At
-the first record that is not sound this reader stops and says where, and the careful reader goes on. Both give the same
-outcome for the same bytes.
+known. A sound record that is no plain page becomes a Record, like those of the careful reader, and `outcome_of` decides
+about it. At the first record that is not sound this reader stops and says where, and the careful reader goes on. Both
+give the same outcome for the same bytes.
 
 Libdeflate unpacks more than twice as fast as zlib, and says where a member ends. It comes with the package `deflate`,
 which calls it for whole files only; so its functions are called by their addresses. Streams that break the rules of RFC
@@ -12,7 +12,7 @@ which calls it for whole files only; so its functions are called by their addres
 
 import ctypes
 import functools
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Final, NamedTuple, Protocol
 
 import deflate._deflate
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.base.buffers import read_only
+from samehand.base.page import Outcome, Page
 from samehand.base.settings import Settings
 from samehand.kernels import record_table as at
 from samehand.kernels import records
@@ -58,7 +59,15 @@ class FastReader:
     """The sound records of a WARC file, from any record on."""
 
     def __init__(
-        self, file: ByteFile, size: int, codec: Codec | None, *, name: str, most: int, settings: Settings
+        self,
+        file: ByteFile,
+        size: int,
+        codec: Codec | None,
+        *,
+        name: str,
+        most: int,
+        settings: Settings,
+        outcome_of: Callable[[Record], Outcome],
     ) -> None:
         labels = [label.encode() for label in PLAIN_LABELS]
         plain = records.Plain(
@@ -69,6 +78,7 @@ class FastReader:
         )
         self._name = name
         self._most = most
+        self._outcome_of = outcome_of
         self._size = size
         self._filler: _Filler
         if codec is None:
@@ -76,28 +86,37 @@ class FastReader:
         else:
             self._filler = _MemberFiller(codec, plain, most)
 
-    def items(self, position: int, end: int) -> Generator[Run | Record, None, int]:
+    def items(self, position: int, end: int) -> Generator[Run, None, int]:
         """Records that start in [position, end), up to the first that is not sound. Returns where they end."""
         while position < min(end, self._size):
             sound = self._filler.fill(position, end)
-            if not len(sound.table):
+            taken = yield from self._runs(sound)
+            if taken:
+                position = int(sound.bounds[taken])
+            if not taken or taken < len(sound.table):
                 break
-            yield from self._split(sound)
-            position = int(sound.bounds[-1])
         return position
 
-    def _split(self, sound: _Sound) -> Iterator[Run | Record]:
-        """Runs of what is plain, and the records between them."""
+    def _runs(self, sound: _Sound) -> Generator[Run, None, int]:
+        """The records as runs, which hold few pages that are not in the buffer. Returns how many records they are."""
         run = Run(sound.raw, sound.table, sound.bounds, self._name, _CHARSETS)
-        first = 0
-        for other in np.flatnonzero(sound.table[:, at.KIND] == at.OTHER).tolist():
-            if first < other:
-                yield run.part(first, other)
-            if record := self._record(run, other):
-                yield record
-            first = other + 1
-        if first < len(sound.table):
-            yield run.part(first, len(sound.table))
+        first = size = 0
+        others: list[Outcome] = []
+        for place in np.flatnonzero(sound.table[:, at.KIND] == at.OTHER).tolist():
+            record = self._record(run, place)
+            if record is None:
+                break
+            outcome = self._outcome_of(record)
+            others.append(outcome)
+            size += len(outcome.content) if isinstance(outcome, Page) else 0
+            if size >= _GOAL:
+                yield run.part(first, place + 1)._replace(others=tuple(others))
+                first, size, others = place + 1, 0, []
+        else:
+            place = len(sound.table)
+        if first < place:
+            yield run.part(first, place)._replace(others=tuple(others))
+        return place
 
     def _record(self, run: Run, place: int) -> Record | None:
         head_start, block, end = run.table[place, [at.HEAD, at.BLOCK, at.END]].tolist()

@@ -1,6 +1,7 @@
 """WARC and ARC files, plain or packed with gzip, zstd or lz4: their records as Pages, Rejects and Skips."""
 
 import contextlib
+import functools
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
@@ -61,7 +62,8 @@ class Archive(NamedTuple):
         from samehand.sources.archive.fast import FastReader
 
         most = settings.max_page_bytes + BLOCK_EXTRA
-        return FastReader(self.file, self.size, self.codec, name=name, most=most, settings=settings)
+        decide = functools.partial(outcome_of, name=name, settings=settings)
+        return FastReader(self.file, self.size, self.codec, name=name, most=most, settings=settings, outcome_of=decide)
 
     def find(self, position: int) -> int:
         """Position of the first record at or behind `position`, or the end of the file."""
