@@ -7,6 +7,7 @@ because of a chain of others: the phrases of the group itself have to cover it.
 """
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +48,11 @@ class TextGroups:
 
 def find_groups(found: Candidates, least_share: float) -> TextGroups:
     """Groups of at least three pages on two sites."""
-    labels = _stars(found)
+    holders = _holders_of(found)
+    labels = _stars(found, holders)
     shared = found.covered(np.ones(found.held_by.size, np.bool_))
     for number in range(GROWING + SETTLING):
-        owners = _owners(found, labels)
+        owners = _owners(found, labels, holders)
         labels, covered, common, spread = join_groups(
             found.phrases, found.places, found.bounds, found.words, owners, PHRASE
         )
@@ -62,18 +64,30 @@ def find_groups(found: Candidates, least_share: float) -> TextGroups:
             fits &= (pages[labels] >= MANY_PAGES) | ((common >= SMALL_PHRASES) & (spread == PARTS))
         labels = _large_enough(np.where(fits, labels, -1).astype(np.int32), found.sites)
     labels = _first_members(labels)
-    owners = _owners(found, labels)
+    owners = _owners(found, labels, holders)
     branches = branching(found.phrases, found.places, found.bounds, owners)
     return TextGroups(labels, covered, common, owners, branches)
 
 
-def _stars(found: Candidates) -> NDArray[np.int32]:
+class _Holders(NamedTuple):
+    """Each phrase with each page that holds it, once, sorted by phrase and page."""
+
+    phrases: NDArray[np.int64]
+    pages: NDArray[np.int64]
+
+
+def _holders_of(found: Candidates) -> _Holders:
+    page = np.repeat(np.arange(found.rows.size), np.diff(found.bounds))
+    pairs = np.sort(found.phrases.astype(np.int64) * found.rows.size + page)
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+    return _Holders(*np.divmod(pairs, max(1, found.rows.size)))
+
+
+def _stars(found: Candidates, holders: _Holders) -> NDArray[np.int32]:
     """The star of each page, -1 for none. Pages with the most phrases are centres first."""
-    owner = np.repeat(np.arange(found.rows.size), np.diff(found.bounds))
-    pairs = np.unique(found.phrases.astype(np.int64) * found.rows.size + owner)
-    phrases, pages = np.divmod(pairs, max(1, found.rows.size))
+    phrases, pages = holders
     firsts = np.searchsorted(phrases, phrases)
-    early = np.arange(pairs.size) - firsts < MOST_HOLDERS
+    early = np.arange(phrases.size) - firsts < MOST_HOLDERS
     starts = np.searchsorted(phrases[early], np.arange(found.held_by.size + 1))
     order = np.argsort(-np.diff(found.bounds), kind="stable")
     return find_stars(
@@ -81,13 +95,12 @@ def _stars(found: Candidates) -> NDArray[np.int32]:
     )
 
 
-def _owners(found: Candidates, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+def _owners(found: Candidates, labels: NDArray[np.int32], holders: _Holders) -> NDArray[np.int32]:
     """The group that holds each phrase on most pages, and on LEAST_PAGES at least; -1 for none."""
-    page = np.repeat(np.arange(found.rows.size), np.diff(found.bounds))
-    is_grouped = labels[page] >= 0
-    held = np.unique(found.phrases[is_grouped].astype(np.int64) * found.rows.size + page[is_grouped])
-    phrases, pages = np.divmod(held, max(1, found.rows.size))
-    pairs, counts = np.unique(phrases * found.rows.size + labels[pages], return_counts=True)
+    names = labels[holders.pages]
+    is_grouped = names >= 0
+    held = holders.phrases[is_grouped] * found.rows.size + names[is_grouped]
+    pairs, counts = np.unique(held, return_counts=True)
     phrases, groups = np.divmod(pairs, max(1, found.rows.size))
     order = np.lexsort((groups, -counts, phrases))
     best = order[np.concatenate([np.ones(min(1, order.size), np.bool_), np.diff(phrases[order]) != 0])]
