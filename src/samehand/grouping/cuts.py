@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.grouping.comparable import Comparable
 from samehand.grouping.edges import Edges, in_groups
 from samehand.grouping.medoids import Groups, by_group, find_medoids
@@ -94,7 +95,7 @@ class _Samples:
     @classmethod
     def of(cls, things: Comparable, labels: NDArray[np.int32], wanted: NDArray[np.int32]) -> "_Samples":
         """Of the groups that are wanted."""
-        members = np.flatnonzero(np.isin(labels, np.unique(wanted))).astype(np.int32)
+        members = np.flatnonzero(np.isin(labels, distinct(wanted))).astype(np.int32)
         members = members[by_group(things, members, labels[members])]
         return cls(members, labels[members])
 

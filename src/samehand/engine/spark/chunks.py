@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.base.errors import SamehandError
 from samehand.grouping.edges import Edges
 
@@ -61,7 +62,7 @@ def numbered(
     left: NDArray[np.int64], right: NDArray[np.int64], similarities: NDArray[np.float32]
 ) -> tuple[NDArray[np.int64], Edges]:
     """The page_ids that edges join, sorted, and the edges between places among them."""
-    page_ids = np.unique(np.concatenate([left, right]))
+    page_ids = distinct(np.concatenate([left, right]))
     first, second = (np.searchsorted(page_ids, side).astype(np.int32) for side in (left, right))
     return page_ids, Edges.of(first, second, similarities)
 

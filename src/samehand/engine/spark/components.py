@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.base.errors import SamehandError
 from samehand.kernels import graph
 
@@ -126,7 +127,7 @@ def _stars(
     """Stars of the links that are stars already and more of them."""
     node = np.concatenate([node, *(batch.column(0).to_numpy() for batch in more)])
     to = np.concatenate([to, *(batch.column(1).to_numpy() for batch in more)])
-    names = np.unique(np.concatenate([node, to]))
+    names = distinct(np.concatenate([node, to]))
     low, high = (np.searchsorted(names, side).astype(np.uint64) for side in (to, node))
     smallest = graph.components((low << np.uint64(32)) | high, len(names))
     hanging = np.flatnonzero(smallest != np.arange(len(names)))

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.methods.classes.members import Members
 from samehand.store.tables import CLASSES
 
@@ -130,7 +131,7 @@ def _links(
     pair = cluster[page] * width + place
     is_inside = (known[place] == target) & np.isin(pair, cluster * width + host)
     inner = np.bincount(page[is_inside], minlength=rows) / np.maximum(np.bincount(page, minlength=rows), 1)
-    inner_hosts = np.bincount(np.unique(pair[is_inside]) // width, minlength=count)
+    inner_hosts = np.bincount(distinct(pair[is_inside]) // width, minlength=count)
     page, target = page[~is_inside], target[~is_inside]
     outer = np.bincount(page, minlength=rows)
     kept = copied[page]

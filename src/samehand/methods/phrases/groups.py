@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.kernels.phrases.groups import PARTS, branching, find_stars, join_groups
 from samehand.methods.phrases.candidates import LEAST_PAGES, PHRASE, Candidates
 
@@ -78,8 +79,7 @@ class _Holders(NamedTuple):
 
 def _holders_of(found: Candidates) -> _Holders:
     page = np.repeat(np.arange(found.rows.size), np.diff(found.bounds))
-    pairs = np.sort(found.phrases.astype(np.int64) * found.rows.size + page)
-    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+    pairs = distinct(found.phrases.astype(np.int64) * found.rows.size + page)
     return _Holders(*np.divmod(pairs, max(1, found.rows.size)))
 
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from samehand.base.buffers import column_buffers
+from samehand.base.buffers import column_buffers, distinct
 from samehand.base.errors import SettingsError, UsageError
 from samehand.base.settings import PUBLIC_KEY
 from samehand.html import Markup
@@ -247,7 +247,7 @@ class Lexicon:
             raise ValueError("it is damaged")
         words, frequencies = table.column("hash").to_numpy(), table.column("documents").to_numpy()
         documents = int(facts["documents"])
-        if documents < 2 or np.unique(words).size < words.size or not np.all((frequencies > 0) & (words > 0)):
+        if documents < 2 or distinct(words).size < words.size or not np.all((frequencies > 0) & (words > 0)):
             raise ValueError("its counts or hashes cannot be")
         order = np.lexsort((words, -frequencies))
         lexicon = cls(

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import text_buffers
+from samehand.base.buffers import distinct, text_buffers
 from samehand.base.settings import Settings
 from samehand.grouping.comparable import Comparable
 from samehand.grouping.cuts import split_chains, supported, without_bridges
@@ -97,7 +97,7 @@ def write_grouped(folder: RunFolder, grouped: Grouped, settings: Settings) -> di
     return {
         "clusters": clusters.num_rows,
         "clustered_pages": int(grouped.clusters.members.size),
-        "families": int(np.unique(grouped.families[in_families]).size),
+        "families": int(distinct(grouped.families[in_families]).size),
     }
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.base.page import Page, host_of
 from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
@@ -74,7 +75,7 @@ def compare(left: Page, right: Page, *, settings: Settings) -> Comparison:
     The pages are taken as a scan takes them: the estimate is what a run that holds both stores.
     """
     sides = _Side.of(left, settings), _Side.of(right, settings)
-    sets = np.unique(sides[0].shingles), np.unique(sides[1].shingles)
+    sets = distinct(sides[0].shingles), distinct(sides[1].shingles)
     shared = np.intersect1d(sets[0], sets[1], assume_unique=True).size
     total = sets[0].size + sets[1].size
     same_noise = sides[0].noise == sides[1].noise

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.base.settings import Settings
 from samehand.kernels import noise as kernel
 from samehand.kernels.canonical import names
@@ -51,7 +52,7 @@ class MarkupComparison:
 def compare_markup(left: bytes, right: bytes, settings: Settings) -> MarkupComparison:
     """Compares the canonical markup of two pages shingle by shingle."""
     sides = _Side.of(left, settings), _Side.of(right, settings)
-    sets = np.unique(sides[0].shingles()), np.unique(sides[1].shingles())
+    sets = distinct(sides[0].shingles()), distinct(sides[1].shingles())
     shared = np.intersect1d(sets[0], sets[1], assume_unique=True).size
     either = sets[0].size + sets[1].size - shared
     return MarkupComparison(

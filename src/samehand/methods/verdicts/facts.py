@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import text_buffers
+from samehand.base.buffers import distinct, text_buffers
 from samehand.kernels.html.links import hash_hosts
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
@@ -172,8 +172,9 @@ def _replicas(folder: RunFolder, site: NDArray[np.int32]) -> tuple[NDArray[np.in
         members = folder.read(REPLICA_MEMBERS, ["page_id", "replica_group_id"])
         rows = folder.page_ids.rows(members.column("page_id").to_numpy())
         survivor[rows] = folder.page_ids.rows(members.column("replica_group_id").to_numpy())
-        pairs = np.unique(np.stack([survivor[rows], site[rows]], axis=1), axis=0)
-        groups, counts = np.unique(pairs[:, 0], return_counts=True)
+        width = int(site.max(initial=NONE)) + 2  # a page without a site has NONE, which is -1
+        pairs = distinct(survivor[rows] * width + site[rows] + 1)
+        groups, counts = np.unique(pairs // width, return_counts=True)
         if groups.size:
             sites[rows] = counts[np.searchsorted(groups, survivor[rows])]
     return survivor, sites

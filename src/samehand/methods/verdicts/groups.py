@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct
 from samehand.methods.verdicts.facts import NONE, PageFacts
 from samehand.methods.verdicts.scoring import Evidence
 
@@ -25,7 +26,7 @@ class Members:
 def cluster_sites(facts: PageFacts, clusters: int) -> Members:
     """The sites that have pages in each cluster."""
     inside = (facts.cluster != NONE) & (facts.site != NONE)
-    keys = np.unique(facts.cluster[inside].astype(np.int64) * max(1, facts.sites) + facts.site[inside])
+    keys = distinct(facts.cluster[inside].astype(np.int64) * max(1, facts.sites) + facts.site[inside])
     return Members(clusters, keys // max(1, facts.sites), keys % max(1, facts.sites))
 
 
