@@ -1,17 +1,21 @@
 """Verdicts: what makes a cluster, a site and a provider parked, and what must not."""
 
+from urllib.parse import urlsplit
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from samehand.base.errors import SettingsError
 from samehand.base.page import Page
 from samehand.base.page_rows import pages_to_batch
 from samehand.base.settings import Settings
 from samehand.html import parse_pages
-from samehand.methods.home_pages import INDEX, INSIDE, ROOT, home_page, home_pages, path_kind
 from samehand.methods.sites.clusters import Rules
 from samehand.methods.sites.features import Features, page_features
+from samehand.methods.sites.homes import INDEX, INSIDE, ROOT, home_pages, path_kind, split_path
 from samehand.methods.sites.providers import judge, share_bounds
 from samehand.methods.sites.tags import tag_sequences
 from samehand.methods.sites.verdicts import (
@@ -316,9 +320,24 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> Non
 
 
 def chosen(*pages: tuple[str, int | None]) -> str:
+    """The home page of a site that has these pages, one batch each."""
     urls = [url for url, _ in pages]
-    hosts = [url.split("/")[2] for url in urls]
-    return urls[home_page(list(range(len(urls))), urls, hosts, [status for _, status in pages])]
+    batches = [
+        pa.record_batch(
+            {
+                "page_id": pa.array([number], pa.int64()),
+                "url": [url],
+                "url_host_name": [url.split("/")[2]],
+                "url_host_registered_domain": ["a.test"],
+                "url_host_private_domain": ["a.test"],
+                "fetch_status": pa.array([status], pa.int16()),
+            }
+        )
+        for number, (url, status) in enumerate(pages)
+    ]
+    (home,) = home_pages(batches).to_pylist()
+    assert home["url"] == urls[home["page_id"]]
+    return str(home["url"])
 
 
 def test_the_home_page_is_the_shortest_way_in() -> None:
@@ -340,10 +359,21 @@ def test_paths_of_other_pages(path: str) -> None:
     assert path_kind(path) == INSIDE
 
 
+@given(st.text("http:/?#[]@.a \n\u00e9;", max_size=12))
+def test_paths_are_those_of_the_standard_library(rest: str) -> None:
+    for url in (f"http://a.test{rest}", f"http://{rest}", rest):
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            assert split_path(url) == (url, "")
+        else:
+            assert split_path(url) == (parts.path, parts.query)
+
+
 def test_sites_are_private_domains_and_keep_their_registered_domain() -> None:
     names = ["a.github.io/", "b.github.io/x", "www.shop.co.uk/", "github.io/", "b.github.io/"]
     pages = pages_to_batch([Page(f"http://{name}", b"", "x", n) for n, name in enumerate(names)], 0)
-    found = home_pages(pa.Table.from_batches([pages]))
+    found = home_pages([pages])
     assert found.select(["site", "page_id", "url_host_registered_domain"]).to_pylist() == [
         {"site": "a.github.io", "page_id": 0, "url_host_registered_domain": "github.io"},
         {"site": "shop.co.uk", "page_id": 2, "url_host_registered_domain": "shop.co.uk"},
@@ -363,7 +393,7 @@ def test_each_site_has_one_home_page() -> None:
             "fetch_status": pa.array([200, 200, None, 200], pa.int16()),
         }
     )
-    found = home_pages(pages)
+    found = home_pages(pages.to_batches())
     assert found.column("site").to_pylist() == ["b.test", "1.2.3.4"]
     assert found.column("page_id").to_pylist() == [6, 8]
     assert found.column("url").to_pylist() == ["http://b.test/", "http://1.2.3.4/"]
