@@ -20,7 +20,7 @@ from samehand.engine.engine import Engine, Plan
 from samehand.engine.progress import OnProgress
 from samehand.engine.reading import count_parts, done_units, method_is_done, read_all
 from samehand.engine.stored_pages import check_inputs, check_sources
-from samehand.engine.tasks import TaskOutcome
+from samehand.engine.tasks import TaskOutcome, few_collections
 from samehand.methods.registry import chosen, methods, with_derived
 from samehand.methods.style.growth import remember_members, write_growth
 from samehand.sources import FORMATS, Source, Unit, plan_units
@@ -238,6 +238,7 @@ def _new_units(manifest: dict[str, Any], found: Plan) -> list[Unit]:
     return [dataclasses.replace(unit, number=manifest["units"] + place) for place, unit in enumerate(new)]
 
 
+@few_collections()
 def _group_all(
     folder: RunFolder, wanted: Sequence[str], settings: Settings, engine: Engine, on_progress: OnProgress
 ) -> None:
