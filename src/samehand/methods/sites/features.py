@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.html import Markup
@@ -116,6 +117,18 @@ def _wording(signs: Signs, rules: NDArray[np.int64]) -> Iterator[list[str]]:
         yield list(named.get(page, ()))[:MAX_PHRASES]
 
 
+class Lists:
+    """A column of lists of numbers. A list is made when it is asked for, so all of them take little memory."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._values = pc.list_flatten(column).to_numpy()
+        self._ends = np.cumsum(pc.list_value_length(column).to_numpy())
+
+    def __getitem__(self, row: int) -> list[int]:
+        numbers: list[int] = self._values[self._ends[row - 1] if row else 0 : self._ends[row]].tolist()
+        return numbers
+
+
 class Features:
     """The stored figures of home pages as arrays. Row i is row i of the table."""
 
@@ -131,10 +144,10 @@ class Features:
         self.domain_prefixes = table.column("domain_prefix").to_numpy()
         self.links = table.column("links").to_numpy()
         self.query_links = table.column("query_links").to_numpy()
-        self.targets: list[list[int]] = table.column("targets").to_pylist()
-        self.target_links: list[list[int]] = table.column("target_links").to_pylist()
+        self.targets = Lists(table.column("targets"))
+        self.target_links = Lists(table.column("target_links"))
         self.redirect_targets = table.column("redirect_target").to_numpy()
-        self.owner_ids: list[list[int]] = table.column("owner_ids").to_pylist()
+        self.owner_ids = Lists(table.column("owner_ids"))
         self.purposes = table.column("purpose").to_numpy()
         self.kinds: list[str] = table.column("kind").to_pylist()
         self.rules: list[str] = table.column("rule").to_pylist()
