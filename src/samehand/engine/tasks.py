@@ -24,6 +24,7 @@ from samehand.engine.progress import OnProgress, Progress
 from samehand.engine.stored_pages import SamePages, iterate_stored
 from samehand.methods.page_batch import PageBatch
 from samehand.methods.registry import methods
+from samehand.methods.repeats import Repeats
 from samehand.sources import Reading, Unit, read_unit
 from samehand.sources.runs import batched
 from samehand.store.done import part_name
@@ -254,9 +255,10 @@ class _PartWriter:
 
     def write_rows(self, batch: pa.RecordBatch) -> None:
         """Appends the rows of the methods for a batch of pages with content."""
-        seen = PageBatch(batch, self._settings)
+        repeats = Repeats.among(batch)
+        seen = PageBatch(repeats.different, self._settings)
         for name, stage in self._stages.items():
-            self._writers[self._tables[name]].write(stage.batch(seen))
+            self._writers[self._tables[name]].write(repeats.for_all(stage.batch(seen)))
         self.pages += len(batch)
 
     def finish(self) -> None:
