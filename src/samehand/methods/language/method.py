@@ -34,7 +34,8 @@ class LanguageMethod(Method):
 
         source = Path(settings.language_model or SHIPPED_MODEL)
         if source.is_file() or not (folder.path / MODEL).is_file():
-            open_judge(source)  # refuses a file that is no model before anything is replaced
+            if source != SHIPPED_MODEL:
+                open_judge(source)  # refuses a file that is no model before anything is replaced
             _copy(source, folder.path / MODEL)
             _copy(source.with_suffix(".detector"), folder.path / DETECTOR)
 
