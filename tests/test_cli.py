@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -97,7 +98,9 @@ def test_show_lists_members_hosts_and_the_weakest_link(
     assert f"{best['pages']} pages, {best['hosts']} hosts, {best['sites']} sites" in ended.out
     assert "weakest link" in ended.out
     assert best["centre_url"] in ended.out
-    explained = samehand_command("show", run, best["cluster_number"], "--why").out
+    command = re.search(r"samehand (compare \d+ \d+) --run", ended.out)
+    assert command
+    explained = samehand_command(*command[1].split(), "--run", run).out
     assert "source of A" in explained
     assert "skeleton of both" in explained
     rows = samehand_command("show", run, best["cluster_number"], "--format", "jsonl").out.splitlines()

@@ -98,10 +98,12 @@ def _without(clusters: "pa.Table", kinds: Sequence[str]) -> "pa.Table":
 @click.argument("cluster", type=int)
 @cut_option
 @families_option
-@option("--why", is_flag=True, help="Also what the ends of the weakest link share: noise, and markup.")
 @table_options
-def show(run: str, cluster: int, cut: float | None, families: bool, why: bool, form: str, top: int | None) -> None:
-    """The members of CLUSTER by similarity to its medoid, its hosts and its weakest link."""
+def show(run: str, cluster: int, cut: float | None, families: bool, form: str, top: int | None) -> None:
+    """The members of CLUSTER by similarity to its medoid, its hosts and its weakest link.
+
+    `samehand compare` says what the ends of the weakest link share; the command is shown.
+    """
     from samehand.cli.sentences import cluster_summary
 
     opened = samehand.open_run(run)
@@ -109,8 +111,6 @@ def show(run: str, cluster: int, cut: float | None, families: bool, why: bool, f
     if form == "table":
         print_lines(cluster_summary(opened, cluster, members, is_stored=cut is None and not families))
         click.echo()
-        if why:
-            _explain_weakest_link(opened, members["page_id"])
     print_rows(members, form, top, columns=MEMBER_COLUMNS)
 
 
@@ -175,24 +175,6 @@ def compare(left: str, right: str, run_path: str | None, urls: tuple[str, ...], 
     contents = [page.content for page in pages]
     lines = comparison_lines(found, contents[0], contents[1], top=options["top"], width=terminal_width())
     print_record(comparison_row(found, left, right), options["form"], lines)
-
-
-def _explain_weakest_link(run: "samehand.Run", page_ids: Sequence[int]) -> None:
-    """Prints what the ends of the weakest link of some pages share, as `compare` does."""
-    import numpy as np
-
-    from samehand.answers.pages import RunPages
-    from samehand.cli.sentences import comparison_lines
-    from samehand.methods.style.compare import compare as compare_pages
-    from samehand.methods.style.links import weakest_edge
-
-    link = weakest_edge(run.folder, np.array(page_ids))
-    if link is not None:
-        stored = RunPages(run.folder, run.settings)
-        ends = [stored.page(stored.row_of(page_id)) for page_id in link[1:]]
-        found = compare_pages(*ends, settings=run.settings)
-        print_lines(comparison_lines(found, ends[0].content, ends[1].content, top=_STRETCHES, width=terminal_width()))
-        click.echo()
 
 
 def _page(page: str, url: str | None, stored: Any, settings: Settings) -> "Page":
