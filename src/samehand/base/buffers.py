@@ -64,6 +64,14 @@ def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
     return ordered[is_new]
 
 
+def is_among(values: NDArray[_Number], ordered: NDArray[_Number]) -> NDArray[np.bool_]:
+    """Which values are among others, which are sorted. `np.isin` would sort both each time."""
+    if not ordered.size:
+        return np.zeros(values.shape, np.bool_)
+    found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, values), ordered.size - 1)] == values
+    return found
+
+
 def byte_chunks(offsets: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
     """Ranges of values of at most `most` bytes together, or of one longer value: first, and one after the last."""
     chunks = []

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from samehand.base.buffers import is_among
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, REJECTS, REPLICA_GROUPS, REPLICA_MEMBERS, REPLICA_SIGNATURES
 
@@ -66,19 +67,19 @@ def find_survivors(folder: RunFolder, survivor: str) -> Replicas:
 
 
 def _rank(folder: RunFolder, survivor: str, page_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What decides who is kept, smallest first."""
+    """What decides who is kept, smallest first. `page_ids` are sorted."""
     rank = np.zeros(page_ids.size, np.int64)
     if survivor == CENTRE:
         centres = folder.read(REPLICA_GROUPS, ["centre_page_id"]).column("centre_page_id").to_numpy()
-        return np.where(np.isin(page_ids, centres), 0, 1)
+        return np.where(is_among(page_ids, np.sort(centres)), 0, 1)
     if survivor == FIRST:
         return rank
     column = "content_length" if survivor == LONGEST else "fetch_time"
     for batch in folder.iterate(PAGES, ["page_id", column]):
         ids = batch.column("page_id").to_numpy()
-        places = np.flatnonzero((page_ids >= ids[0]) & (page_ids <= ids[-1])) if ids.size else ids
+        own = slice(*np.searchsorted(page_ids, (ids[0], ids[-1] + 1))) if ids.size else slice(0)
         values = pc.fill_null(batch.column(column).cast(pa.int64()), _FAR).to_numpy()
-        rank[places] = values[page_ids[places] - ids[0]] if places.size else 0
+        rank[own] = values[np.searchsorted(ids, page_ids[own])]
     return -rank if survivor == LONGEST else rank
 
 

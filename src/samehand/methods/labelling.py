@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from samehand.base.buffers import is_among
 from samehand.base.errors import InputError, UsageError
 from samehand.base.neutral import neutral
 from samehand.base.page import host_of
@@ -324,7 +325,8 @@ def answer_of(word: str) -> tuple[str, str]:
 
 def _digests(folder: RunFolder, page_ids: NDArray[np.int64]) -> dict[int, str]:
     found: dict[int, str] = {}
+    wanted = np.sort(page_ids)
     for batch in folder.iterate(PAGES, ["page_id", "content_digest"]):
-        some = batch.filter(pa.array(np.isin(batch.column("page_id").to_numpy(), page_ids)))
+        some = batch.filter(pa.array(is_among(batch.column("page_id").to_numpy(), wanted)))
         found.update(zip(*(some.column(name).to_pylist() for name in ("page_id", "content_digest")), strict=True))
     return found

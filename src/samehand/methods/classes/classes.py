@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from samehand.base.buffers import distinct
+from samehand.base.buffers import distinct, is_among
 from samehand.methods.classes.members import Members
 from samehand.store.tables import CLASSES
 
@@ -129,7 +129,7 @@ def _links(
     known, host = np.unique(members.host, return_inverse=True)
     place, width = np.minimum(np.searchsorted(known, target), known.size - 1), max(known.size, 1)
     pair = cluster[page] * width + place
-    is_inside = (known[place] == target) & np.isin(pair, cluster * width + host)
+    is_inside = (known[place] == target) & is_among(pair, distinct(cluster * width + host))
     inner = np.bincount(page[is_inside], minlength=rows) / np.maximum(np.bincount(page, minlength=rows), 1)
     inner_hosts = np.bincount(distinct(pair[is_inside]) // width, minlength=count)
     page, target = page[~is_inside], target[~is_inside]

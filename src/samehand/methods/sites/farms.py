@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from samehand.base.buffers import end_to_end, text_buffers
+from samehand.base.buffers import end_to_end, is_among, text_buffers
 from samehand.kernels.html.links import hash_hosts
 from samehand.store.folder import RunFolder
 from samehand.store.table import Table
@@ -156,7 +156,7 @@ def _in_groups(folder: RunFolder, table: Table, column: str, groups: NDArray[np.
     members = folder.read(table, ["page_id", column])
     ids, of = (members.column(name).to_numpy() for name in ("page_id", column))
     inside = np.zeros(len(folder.page_ids), np.bool_)
-    inside[folder.page_ids.rows(ids[np.isin(of, groups)])] = True
+    inside[folder.page_ids.rows(ids[is_among(of, np.sort(groups))])] = True
     return inside
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from samehand.base.buffers import is_among
 from samehand.base.settings import Settings
 from samehand.methods.sites.clusters import Rules
 from samehand.methods.sites.farms import find_farms
@@ -70,10 +71,10 @@ def stored_verdicts(folder: RunFolder) -> Verdicts:
 
 
 def _rows_of(folder: RunFolder, page_ids: NDArray[np.int64]) -> pa.Table:
-    """The stored rows of these pages, in order. Rows of other pages are not kept in memory."""
+    """The stored rows of these pages, whose ids are sorted. Rows of other pages are not kept in memory."""
     chosen = []
     for batch in folder.iterate(SITE_PAGES, _STORED_COLUMNS):
-        wanted = np.isin(batch.column("page_id").to_numpy(), page_ids)
+        wanted = is_among(batch.column("page_id").to_numpy(), page_ids)
         chosen.append(batch.filter(pa.array(wanted)))
     empty = SITE_PAGES.fixed_schema.empty_table().select(list(_STORED_COLUMNS))
     return pa.Table.from_batches(chosen) if chosen else empty
