@@ -10,9 +10,9 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels.bits import first_bit, ones
+from samehand.kernels.bits import first_bit
 from samehand.kernels.canonical.references import OTHER, is_letter, peek, read_reference
-from samehand.kernels.compaction import BLOCK, blank_bits, byte_bits, compact_block, noise_bits
+from samehand.kernels.compaction import BLOCK, blank_bits, byte_bits, noise_bits
 from samehand.kernels.html.attributes import SPACE
 from samehand.kernels.html.blocks import find_byte, first_word
 from samehand.kernels.html.hiding import may_hide
@@ -69,8 +69,10 @@ def put_value(
         kept = noise_bits(source, position) & ~blank_bits(source, position)
         if plain < _BLOCK:
             kept &= (_ONE << plain) - _ONE
-        compact_block(source, position, kept, _ZERO, out, length)
-        length = min(length + ones(kept), most)
+        while kept and length < most:
+            out[length] = source[position + first_bit(kept)]
+            length += _ONE
+            kept &= kept - _ONE
         position += plain
         if position < end and plain < _BLOCK and length < most:
             position, length = _put_odd(source, start, position, end, out, length)
