@@ -48,6 +48,11 @@ def streams(page: bytes) -> tuple[bytes, bytes]:
 @example(b"<p hidden>" + b"x" * 260 + b"</p><h1>")
 @example(b"<p>" + b" " * 64 + b"&nbsp;</p><p>" + b" " * 62 + b"&nbsp;</p><p>" + b"&nbsp;" * 20 + b"</p>")
 @example(b"<p>\xe2\x80\x8b</p><p>\xe2\x80</p><p>\xe0\x80\xa0</p><p>\xe2\x00\x00</p><p>\xf0\x9f\x98\x80</p>")
+@example(b"<a href='/a.b/1234567'><a href='/a-b/1234567'>" * 2)  # tags that share the slot where they are remembered
+@example(b"".join(b"<img src='" + b"./,-" * 12 + b"x" * more + b"'>" for more in (2, 3, 4, 2, 3, 4)))
+@example(b"<a title='.>' href='/-'><a title='.>' href='/+'><a title='.>")
+@example(b"<p class=x>.<p class=x hidden>.</p><p class=x hidden>.</p><p class=x")
+@example(b"<title>x</title><body><title>x</title><h1></h1><h1>x</h1></h1><h1/></h1 x></h1")
 def test_streams_equal_reference(page: bytes) -> None:
     assert streams(page) == reference_markup.streams(page)
 

@@ -86,6 +86,30 @@ def byte_bits(_typing: Any, source: Any, _position: Any, _byte: Any) -> Any:
 
 
 @_intrinsic
+def same_bits(_typing: Any, left: Any, _at: Any, right: Any, _place: Any) -> Any:
+    """Bit i is set where byte i of the block at left[at] equals that of the block at right[place]."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        blocks = _load(builder, *arguments[:2]), _load(builder, *arguments[2:])
+        return builder.bitcast(builder.icmp_unsigned("==", *blocks), _WORD)
+
+    return _types.uint64(left, _types.uint64, right, _types.uint64), generate
+
+
+@_intrinsic
+def copy_bytes(_typing: Any, source: Any, _position: Any, target: Any, _place: Any) -> Any:
+    """Copies the block at source[position] to target[place]."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        block = _load(builder, *arguments[:2])
+        target_value, place = arguments[2:]
+        builder.store(block, builder.bitcast(builder.gep(target_value, [place]), _VECTOR.as_pointer())).align = 1
+        return context.get_dummy_value()
+
+    return _types.void(source, _types.uint64, target, _types.uint64), generate
+
+
+@_intrinsic
 def compact_block(
     _typing: Any, source: Any, _position: Any, _kept: Any, _blanks: Any, target: Any, _length: Any
 ) -> Any:

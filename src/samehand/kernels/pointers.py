@@ -27,17 +27,29 @@ def pointer(_typing: Any, array: Any) -> Any:
 
 @_intrinsic
 def lend(_typing: Any, rows: Any) -> Any:
-    """The named tuple with pointers instead of its arrays, which have to be contiguous."""
-    if any(isinstance(kind, _types.Array) and kind.layout != "C" for kind in rows.types):
-        return None
-    lent = [_types.CPointer(kind.dtype) if isinstance(kind, _types.Array) else kind for kind in rows.types]
+    """The named tuple with pointers instead of its arrays, which have to be contiguous; in tuples inside it, too."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        members = []
-        for place, kind in enumerate(signature.args[0].types):
-            member = builder.extract_value(arguments[0], place)
-            is_array = isinstance(kind, _types.Array)
-            members.append(context.make_array(kind)(context, builder, member).data if is_array else member)
-        return context.make_tuple(builder, signature.return_type, members)
+        return _lent_value(context, builder, signature.args[0], arguments[0])
 
-    return _types.NamedTuple(lent, rows.instance_class)(rows), generate
+    return _lent_type(rows)(rows), generate
+
+
+def _lent_type(kind: Any) -> Any:
+    if isinstance(kind, _types.Array):
+        if kind.layout != "C":
+            raise TypeError("an array that is not contiguous cannot be lent")
+        return _types.CPointer(kind.dtype)
+    if isinstance(kind, _types.NamedTuple):
+        return _types.NamedTuple([_lent_type(member) for member in kind.types], kind.instance_class)
+    return kind
+
+
+def _lent_value(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if isinstance(kind, _types.Array):
+        return context.make_array(kind)(context, builder, value).data
+    if isinstance(kind, _types.NamedTuple):
+        members = enumerate(kind.types)
+        lent = [_lent_value(context, builder, member, builder.extract_value(value, place)) for place, member in members]
+        return context.make_tuple(builder, _lent_type(kind), lent)
+    return value

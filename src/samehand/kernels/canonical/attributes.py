@@ -11,11 +11,12 @@ from samehand.kernels.canonical import names as canon
 from samehand.kernels.canonical.names import attribute_slot
 from samehand.kernels.canonical.room import (
     COUNT,
+    FACTS,
     HAS_ADDRESS,
+    HIDDEN,
     HIDDEN_INPUT,
-    IS_HIDDEN,
-    IS_TINY,
     MOST_ATTRIBUTES,
+    TINY,
     VALUES,
     Page,
 )
@@ -83,19 +84,18 @@ def _enter(page: Page, key: np.uint64, start: np.uint64, end: np.uint64, owned: 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _note(page: Page, trait: np.uint8, start: np.uint64, end: np.uint64) -> None:
     """Notes what an attribute says of its element: that it is hidden, tiny, or leads somewhere."""
-    state = page.state
+    source, fact = page.source, _ZERO
     if trait & canon.HIDDEN:
-        state[IS_HIDDEN] = _ONE
+        fact = HIDDEN
     elif trait & canon.STYLE:
-        if style_hides(page.source, start, end, page.values, state[VALUES]):
-            state[IS_HIDDEN] = _ONE
+        fact = HIDDEN * np.uint64(style_hides(source, start, end, page.values, page.state[VALUES]))
     elif trait & canon.TYPE:
-        if is_hidden_type(page.source, start, end):
-            state[HIDDEN_INPUT] = _ONE
+        fact = HIDDEN_INPUT * np.uint64(is_hidden_type(source, start, end))
     elif trait & canon.ADDRESS:
-        state[HAS_ADDRESS] = _ONE
-    elif trait & canon.SIZE and is_tiny(page.source, start, end):
-        state[IS_TINY] = _ONE
+        fact = HAS_ADDRESS
+    elif trait & canon.SIZE:
+        fact = TINY * np.uint64(is_tiny(source, start, end))
+    page.state[FACTS] |= fact
 
 
 @nb.njit(cache=True, nogil=True)

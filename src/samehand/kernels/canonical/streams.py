@@ -16,35 +16,38 @@ from numpy.typing import NDArray
 from samehand.kernels.bits import first_bit
 from samehand.kernels.canonical import names as canon
 from samehand.kernels.canonical.attributes import read_attributes
+from samehand.kernels.canonical.known_tags import NO_SLOT, is_known, recall, remember, slot_of
 from samehand.kernels.canonical.names import Tables
 from samehand.kernels.canonical.references import has_no_ink
 from samehand.kernels.canonical.room import (
     COUNT,
     EMPTY,
+    FACTS,
     HAS_ADDRESS,
+    HIDDEN,
     HIDDEN_INPUT,
     IN_BODY,
-    IS_HIDDEN,
-    IS_TINY,
     MOST_EMPTY,
     SKELETON,
+    TINY,
     VALUES,
     Page,
     Streams,
+    Tag,
 )
 from samehand.kernels.canonical.values import path_start, put_value
 from samehand.kernels.compaction import BLOCK, byte_bits, space_bits
 from samehand.kernels.html import attributes
 from samehand.kernels.html.attributes import name_end
-from samehand.kernels.html.blocks import copy_block, find_byte
+from samehand.kernels.html.blocks import copy_block, find_byte, first_word
 from samehand.kernels.html.rawtext import comment_end, raw_end, script_end
-from samehand.kernels.html.tagnames import NAMES, packed_source, tag_number
+from samehand.kernels.html.tagnames import NAMES, UNKNOWN, packed_source, tag_number
 from samehand.kernels.pointers import lend, pointer
 
 HIDDEN_BYTES = 256
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint64(number) for number in range(5))
-_BLOCK = np.uint64(BLOCK)
+_EIGHT, _BLOCK, _UNKNOWN = np.uint64(8), np.uint64(BLOCK), np.uint64(UNKNOWN)
 _BANG, _DASH, _SLASH, _LESS, _GREATER, _QUERY, _AMPERSAND = (np.uint8(byte) for byte in b"!-/<>?&")
 _HIGH = np.uint8(0xC2)
 _START, _CLOSE, _END, _VALUE, _VALUE_END = (
@@ -58,60 +61,51 @@ def canonical_page(content: NDArray[np.uint8], tables: Tables, room: Streams) ->
     """Fills both streams of `room`; room.state holds their lengths."""
     room.state[:] = _ZERO
     room.opened[:] = np.uint32(0)
-    lent = lend(room)
+    lent, known = lend(room), lend(tables)
     page = Page(
         pointer(content),
         np.uint64(content.size),
-        lend(tables.canon),
-        lend(tables.names),
+        known.canon,
+        known.names,
         lent.values,
         lent.skeleton,
         lent.state,
         lent.opened,
         lent.empty,
         lent.found,
+        lent.tags,
     )
     _read_page(page)
 
 
 @nb.njit(cache=True, nogil=True)
 def _read_page(page: Page) -> None:
+    source, stop = page.source, page.stop
     position = _ZERO
-    while position < page.stop:
-        position = _skip_text(page, position)
-        if position + _ONE < page.stop:
-            position = _read_markup(page, position + _ONE)
-        else:
-            break
-
-
-@nb.njit(cache=True, nogil=True, forceinline=True)
-def _skip_text(page: Page, position: np.uint64) -> np.uint64:
-    """The next `<`, or a position behind the page. Text that somebody sees fills the elements that are open."""
-    source, stop, state = page.source, page.stop, page.state
     while position < stop:
-        bits = byte_bits(source, position, _LESS)
-        text = ~(bits | space_bits(source, position))
-        if bits:
-            text &= bits ^ (bits - _ONE)
-            end = position + first_bit(bits)
-            if text and state[EMPTY]:
-                _fill(page, position + first_bit(text), end)
-            position = end
-            break
-        if text:
-            state[EMPTY] = _ZERO
-        position += _BLOCK
-    return position
+        bracket = find_byte(source, position, stop, _LESS)
+        if page.state[EMPTY] and position < bracket:
+            _fill(page, position, bracket)
+        position = bracket + _ONE
+        if position < stop:
+            position = _read_markup(page, position)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _fill(page: Page, start: np.uint64, end: np.uint64) -> None:
-    """Text of a few bytes: it may be blanks in another spelling."""
-    first = page.source[start]
-    is_plain = first != _AMPERSAND and first < _HIGH
-    if is_plain or not has_no_ink(page.source, start, min(end, page.stop)):
-        page.state[EMPTY] = _ZERO
+    """Text that somebody sees fills the elements that are open. One of a few bytes may be blanks in other spellings."""
+    source = page.source
+    while end - start >= _BLOCK:
+        if ~space_bits(source, start):
+            page.state[EMPTY] = _ZERO
+            return
+        start += _BLOCK
+    text = ~space_bits(source, start) & ((_ONE << (end - start)) - _ONE)
+    if text:
+        start += first_bit(text)
+        is_plain = source[start] != _AMPERSAND and source[start] < _HIGH
+        if is_plain or not has_no_ink(source, start, end):
+            page.state[EMPTY] = _ZERO
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
@@ -138,6 +132,19 @@ def _read_markup(page: Page, after: np.uint64) -> np.uint64:
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_end(page: Page, start: np.uint64) -> np.uint64:
     """Reads an end tag. One that closes nothing leaves no trace, as in a browser."""
+    source = page.source
+    length: np.uint64 = first_bit(byte_bits(source, start, _GREATER))
+    if length <= _EIGHT and start + length < page.stop:
+        number = tag_number(first_word(source, start, length), source, start, length, page.names)
+        if number < _UNKNOWN:
+            _close(page, number)
+            return start + length + _ONE
+    return _read_odd_end(page, start)
+
+
+@nb.njit(cache=True, nogil=True)
+def _read_odd_end(page: Page, start: np.uint64) -> np.uint64:
+    """Reads an end tag with a long or unknown name, or with more than a name."""
     source, stop = page.source, page.stop
     name_stop = name_end(source, start, stop, page.canon.classes, attributes.NAME_END)
     packed = packed_source(source, start, name_stop - start)
@@ -145,15 +152,14 @@ def _read_end(page: Page, start: np.uint64) -> np.uint64:
     position = name_stop
     if position < stop and source[position] != _GREATER:
         position = read_attributes(page, position, _ZERO) - _ONE
-    trait = page.canon.traits[number]
-    if trait & canon.KEPT and not trait & canon.VOID:
-        _close(page, number, trait)
+    _close(page, number)
     return min(position + _ONE, stop)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _close(page: Page, number: np.uint64, trait: np.uint16) -> None:
-    if page.opened[number] == 0 or trait & canon.ONCE:
+def _close(page: Page, number: np.uint64) -> None:
+    trait = page.canon.traits[number]
+    if not trait & canon.KEPT or trait & (canon.VOID | canon.ONCE) or page.opened[number] == 0:
         return
     page.opened[number] -= np.uint32(1)
     if _take_back(page, number):
@@ -187,104 +193,132 @@ def _take_back(page: Page, number: np.uint64) -> bool:
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _read_start(page: Page, start: np.uint64) -> np.uint64:
-    """Reads a start tag and the raw text behind it. A tag that the end of the page cuts off does not count."""
+    """Reads a start tag and the raw text behind it."""
+    end: np.uint64 = start + first_bit(byte_bits(page.source, start, _GREATER)) + _ONE
+    slot = NO_SLOT
+    if end - start <= _BLOCK and end <= page.stop:
+        slot = slot_of(page, start, end - start)
+        if is_known(page, start, end - start, slot):
+            _place(page, recall(page, slot))
+            return end
+    return _read_new(page, start, end, slot)
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _read_new(page: Page, start: np.uint64, end: np.uint64, slot: np.uint64) -> np.uint64:
+    """Reads a start tag that is not known. If it has a slot and ends at `end`, it is kept there.
+
+    A tag that the end of the page cuts off does not count.
+    """
     source, stop, state = page.source, page.stop, page.state
     name_stop = name_end(source, start, stop, page.canon.classes, attributes.NAME_END)
     packed = packed_source(source, start, name_stop - start)
     number = tag_number(packed, source, start, name_stop - start, page.names)
     trait = page.canon.traits[number]
-    state[COUNT] = state[IS_HIDDEN] = state[HIDDEN_INPUT] = state[HAS_ADDRESS] = state[IS_TINY] = _ZERO
+    state[COUNT] = state[FACTS] = _ZERO
     position = name_stop + _ONE
     if name_stop < stop and source[name_stop] != _GREATER:
         position = read_attributes(page, name_stop, page.canon.owned[number])
     if position > stop:
         return stop
-    if trait & canon.RAW:
-        if trait & canon.KEPT and _counts(page, number, trait):
-            _open(page, number, trait)
-        if trait & canon.SCRIPT:
-            return script_end(source, position, stop, page.canon.classes)
-        return raw_end(source, position, stop, packed, name_stop - start, page.canon.classes)
-    after = position
-    if (state[IS_HIDDEN] or trait & canon.UNSEEN) and not trait & canon.VOID:
+    after, is_hidden = position, state[FACTS] & HIDDEN or trait & canon.UNSEEN
+    if trait & canon.SCRIPT:
+        after = script_end(source, position, stop, page.canon.classes)
+    elif trait & canon.RAW:
+        after = raw_end(source, position, stop, packed, name_stop - start, page.canon.classes)
+    elif is_hidden and not trait & canon.VOID:
         after = _hidden_end(page, position, packed, name_stop - start)
-    if after == position and trait & (canon.KEPT | canon.PICTURE) and _counts(page, number, trait):
-        if trait & canon.PICTURE:
-            state[EMPTY] = _ZERO
-        else:
-            _open(page, number, trait)
+        if after > position:
+            return after
+    tag = _write(page, number, trait)
+    if slot != NO_SLOT and position == end and not trait & canon.RAW and not is_hidden:
+        remember(page, start, slot, tag)
+    _place(page, tag)
     return after
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _counts(page: Page, number: np.uint64, trait: np.uint16) -> bool:
+def _place(page: Page, tag: Tag) -> None:
+    """Makes what a start tag wrote a part of both streams, if it counts where it stands."""
+    trait = page.canon.traits[tag.element]
+    if trait & (canon.KEPT | canon.PICTURE) and _counts(page, tag.element, trait, tag.facts):
+        if trait & canon.PICTURE:
+            page.state[EMPTY] = _ZERO
+        else:
+            _open(page, tag, trait)
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _counts(page: Page, number: np.uint64, trait: np.uint16, facts: np.uint64) -> bool:
     """Whether a browser makes an element of a start tag where it stands, and shows it."""
-    state = page.state
-    if state[IS_HIDDEN]:
+    if facts & HIDDEN:
         return False
     if trait & canon.HEAD_ONLY:
-        return bool(state[IN_BODY] == 0)
+        return bool(page.state[IN_BODY] == 0)
     if trait & canon.ONCE:
         return bool(page.opened[number] == 0)
-    if trait & canon.SIZED and state[IS_TINY]:
+    if trait & canon.SIZED and facts & TINY:
         return False
     if trait & canon.ADDRESSED:
-        return bool(state[HAS_ADDRESS])
+        return bool(facts & HAS_ADDRESS)
     if page.canon.inside[number]:
         return bool(page.opened[page.canon.inside[number]] > 0)
-    return bool(number != _INPUT or state[HIDDEN_INPUT] == 0)
+    return bool(number != _INPUT or not facts & HIDDEN_INPUT)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _open(page: Page, number: np.uint64, trait: np.uint16) -> None:
-    """Writes a start tag to both streams."""
+def _open(page: Page, tag: Tag, trait: np.uint16) -> None:
+    """Makes what a start tag wrote a part of both streams."""
     state = page.state
-    if number == _BODY:
+    if tag.element == _BODY:
         state[IN_BODY] = _ONE
-    page.opened[number] += np.uint32(1)
-    before, shaped = state[VALUES], state[SKELETON]
-    is_box = (trait & canon.BOX) != 0
-    if state[COUNT] or not is_box:
-        _write(page, page.canon.symbols[number], is_box)
+    page.opened[tag.element] += np.uint32(1)
     if trait & (canon.VOID | canon.STANDS) or state[EMPTY] == np.uint64(MOST_EMPTY):
         state[EMPTY] = _ZERO
-    elif not trait & canon.CELL and (state[COUNT] or not is_box):
+    elif not trait & canon.CELL and tag.values:
         place = _THREE * state[EMPTY]
-        page.empty[place], page.empty[place + _ONE], page.empty[place + _TWO] = number, before, shaped
+        page.empty[place] = tag.element
+        page.empty[place + _ONE], page.empty[place + _TWO] = state[VALUES], state[SKELETON]
         state[EMPTY] += _ONE
+    state[VALUES] += tag.values
+    state[SKELETON] += tag.skeleton
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _write(page: Page, symbol: np.uint8, is_box: bool) -> None:
-    values, skeleton, found = page.values, page.skeleton, page.found
-    length, shaped = page.state[VALUES], page.state[SKELETON]
-    values[length] = _START
-    length += _ONE
-    if not is_box:
-        skeleton[shaped], skeleton[shaped + _ONE] = _START, symbol
-        shaped += _TWO
-    for place in range(_ZERO, _FOUR * page.state[COUNT], _FOUR):
-        slot = found[place + _THREE]
-        values[length] = _VALUE
+def _write(page: Page, number: np.uint64, trait: np.uint16) -> Tag:
+    """Writes the current tag behind both streams. A box without attributes writes nothing."""
+    values, skeleton, found, is_box = page.values, page.skeleton, page.found, (trait & canon.BOX) != 0
+    before, shape = page.state[VALUES], page.state[SKELETON]
+    length, shaped = before, shape
+    if trait & canon.KEPT and (page.state[COUNT] or not is_box):
+        values[length] = _START
         length += _ONE
-        noise = length
-        trait = page.canon.attribute_traits[slot]
-        if not trait & canon.EMPTIED:
-            start, end = found[place + _ONE], found[place + _TWO]
-            if trait & canon.ADDRESS:
-                start = path_start(page.source, start, end)
-            length = put_value(page.source, start, end, values, length)
-            skeleton[shaped] = page.canon.attribute_symbols[slot]
+        if not is_box:
+            skeleton[shaped], skeleton[shaped + _ONE] = _START, page.canon.symbols[number]
+            shaped += _TWO
+        for place in range(_ZERO, _FOUR * page.state[COUNT], _FOUR):
+            slot = found[place + _THREE]
+            values[length] = _VALUE
+            length += _ONE
+            noise = length
+            trait = page.canon.attribute_traits[slot]
+            if not trait & canon.EMPTIED:
+                start, end = found[place + _ONE], found[place + _TWO]
+                if trait & canon.ADDRESS:
+                    start = path_start(page.source, start, end)
+                length = put_value(page.source, start, end, values, length)
+                skeleton[shaped] = page.canon.attribute_symbols[slot]
+                shaped += _ONE
+                copy_block(values, noise, skeleton, shaped)
+                shaped += length - noise
+            values[length] = _VALUE_END
+            length += _ONE
+        values[length] = _CLOSE
+        length += _ONE
+        if not is_box:
+            skeleton[shaped] = _CLOSE
             shaped += _ONE
-            copy_block(values, noise, skeleton, shaped)
-            shaped += length - noise
-        values[length] = _VALUE_END
-        length += _ONE
-    values[length] = _CLOSE
-    page.state[VALUES] = length + _ONE
-    if not is_box:
-        skeleton[shaped] = _CLOSE
-        page.state[SKELETON] = shaped + _ONE
+    return Tag(number, page.state[FACTS], length - before, shaped - shape)
 
 
 @nb.njit(cache=True, nogil=True)
