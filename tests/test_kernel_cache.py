@@ -62,6 +62,30 @@ def test_a_changed_import_is_noticed_and_nothing_else(package: Path) -> None:
     assert answer(package) == ["10", "0", "0", "1", beside]
 
 
+PAIRED = """from typing import NamedTuple
+import numba as nb
+
+class Pair(NamedTuple):
+    first: int
+
+@nb.njit(cache=True)
+def first(pair):
+    return pair.first
+
+@nb.njit(cache=True)
+def step(x):
+    return first(Pair(x)) + 1
+"""
+
+
+def test_code_made_with_a_class_that_is_gone(package: Path) -> None:
+    """The index of a cache names classes by their modules."""
+    (package / "low.py").write_text(PAIRED)
+    assert answer(package)[:4] == ["2", "0", "0", "0"]
+    (package / "low.py").write_text(PAIRED.replace("Pair(", "Couple("))
+    assert answer(package)[:4] == ["2", "0", "0", "1"]
+
+
 def test_a_folder_that_cannot_be_written_to(package: Path) -> None:
     (package / "__pycache__").touch()
     said = answer(package)

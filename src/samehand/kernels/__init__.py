@@ -153,10 +153,29 @@ def runs_portable_code() -> bool:
     return all(has.get(feature) for feature in _PORTABLE_NEEDS)
 
 
+class _Index(_CacheFile):  # type: ignore[misc]
+    """The index of a kernel's code in a folder.
+
+    Its version names the sources, too. An index that was made from others may mention classes that are gone, and numba
+    opens it before it looks at the stamp.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: str) -> None:
+        super().__init__(folder, name, stamp)
+        self._version = f"{nb.__version__} {stamp}"
+
+
 class _KernelCache(_FunctionCache):  # type: ignore[misc]
     """Looks for the code of this machine, then for the wheel's, and once more when it has the turn to compile it."""
 
     _turn = _Turn()
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file = self._index_in(self._cache_path)
+
+    def _index_in(self, folder: str) -> "_Index":
+        return _Index(folder, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code from the cache; None if this process has to compile it."""
@@ -172,10 +191,8 @@ class _KernelCache(_FunctionCache):  # type: ignore[misc]
         folder = Path(self._py_func.__code__.co_filename).with_name("__pycache__")
         if not (runs_portable_code() and folder.is_dir()):
             return None
-        stamp = self._impl.locator.get_source_stamp()
-        shipped = _CacheFile(str(folder), self._impl.filename_base, stamp)
         signature, (triple, *_), bytecode = self._index_key(sig, target_context.codegen())
-        data = shipped.load((signature, (triple, PORTABLE_CPU, ""), bytecode))
+        data = self._index_in(str(folder)).load((signature, (triple, PORTABLE_CPU, ""), bytecode))
         return None if data is None else self._impl.rebuild(target_context, data)
 
     def save_overload(self, sig: Any, data: Any) -> None:

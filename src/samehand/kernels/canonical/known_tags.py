@@ -45,7 +45,7 @@ def remember(page: Page, start: np.uint64, slot: np.uint64, tag: Tag) -> None:
     copy_bytes(page.source, start, tags.texts, place)
     copy_bytes(page.values, state[VALUES], tags.values, place)
     copy_bytes(page.skeleton, state[SKELETON], tags.skeleton, place)
-    tags.columns[row], tags.columns[row + _ONE] = tag.element, tag.facts
+    tags.columns[row], tags.columns[row + _ONE] = tag.element, tag.shows
     tags.columns[row + _TWO], tags.columns[row + _THREE] = tag.values, tag.skeleton
 
 

@@ -27,10 +27,10 @@ _NAMES_SIZE = len(NAMES)
 
 
 class Tag(NamedTuple):
-    """A start tag: its element, what its attributes say, and how many bytes it wrote behind both streams."""
+    """A start tag: its element, whether that shows, and how many bytes the tag wrote behind both streams."""
 
     element: np.uint64
-    facts: np.uint64
+    shows: np.uint64
     values: np.uint64
     skeleton: np.uint64
 

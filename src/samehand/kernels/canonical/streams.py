@@ -239,9 +239,9 @@ def _read_new(page: Page, start: np.uint64, end: np.uint64, slot: np.uint64) -> 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
 def _place(page: Page, tag: Tag) -> None:
-    """Makes what a start tag wrote a part of both streams, if it counts where it stands."""
+    """Makes what a start tag wrote a part of both streams, if a browser shows it where it stands."""
     trait = page.canon.traits[tag.element]
-    if trait & (canon.KEPT | canon.PICTURE) and _counts(page, tag.element, trait, tag.facts):
+    if tag.shows and _fits(page, tag.element, trait):
         if trait & canon.PICTURE:
             page.state[EMPTY] = _ZERO
         else:
@@ -249,21 +249,26 @@ def _place(page: Page, tag: Tag) -> None:
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _counts(page: Page, number: np.uint64, trait: np.uint16, facts: np.uint64) -> bool:
-    """Whether a browser makes an element of a start tag where it stands, and shows it."""
-    if facts & HIDDEN:
+def _shows(number: np.uint64, trait: np.uint16, facts: np.uint64) -> bool:
+    """Whether an element is kept and its attributes let a browser show it."""
+    if not trait & (canon.KEPT | canon.PICTURE) or facts & HIDDEN:
         return False
+    if trait & canon.SIZED and facts & TINY:
+        return False
+    if trait & canon.ADDRESSED and not facts & HAS_ADDRESS:
+        return False
+    return bool(number != _INPUT or not facts & HIDDEN_INPUT)
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def _fits(page: Page, number: np.uint64, trait: np.uint16) -> bool:
+    """Whether a browser makes an element of a start tag where it stands."""
     if trait & canon.HEAD_ONLY:
         return bool(page.state[IN_BODY] == 0)
     if trait & canon.ONCE:
         return bool(page.opened[number] == 0)
-    if trait & canon.SIZED and facts & TINY:
-        return False
-    if trait & canon.ADDRESSED:
-        return bool(facts & HAS_ADDRESS)
-    if page.canon.inside[number]:
-        return bool(page.opened[page.canon.inside[number]] > 0)
-    return bool(number != _INPUT or not facts & HIDDEN_INPUT)
+    outside = page.canon.inside[number]
+    return bool(outside == 0 or page.opened[outside] > 0)
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
@@ -290,6 +295,7 @@ def _write(page: Page, number: np.uint64, trait: np.uint16) -> Tag:
     values, skeleton, found, is_box = page.values, page.skeleton, page.found, (trait & canon.BOX) != 0
     before, shape = page.state[VALUES], page.state[SKELETON]
     length, shaped = before, shape
+    shows = _shows(number, trait, page.state[FACTS])
     if trait & canon.KEPT and (page.state[COUNT] or not is_box):
         values[length] = _START
         length += _ONE
@@ -318,7 +324,7 @@ def _write(page: Page, number: np.uint64, trait: np.uint16) -> Tag:
         if not is_box:
             skeleton[shaped] = _CLOSE
             shaped += _ONE
-    return Tag(number, page.state[FACTS], length - before, shaped - shape)
+    return Tag(number, np.uint64(shows), length - before, shaped - shape)
 
 
 @nb.njit(cache=True, nogil=True)
