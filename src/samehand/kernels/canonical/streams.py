@@ -13,6 +13,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
 from samehand.kernels.bits import first_bit
 from samehand.kernels.canonical import names as canon
 from samehand.kernels.canonical.attributes import read_attributes
@@ -78,7 +79,7 @@ def canonical_page(content: NDArray[np.uint8], tables: Tables, room: Streams) ->
     _read_page(page)
 
 
-@nb.njit(cache=True, nogil=True)
+@part
 def _read_page(page: Page) -> None:
     source, stop = page.source, page.stop
     position = _ZERO
@@ -108,7 +109,7 @@ def _fill(page: Page, start: np.uint64, end: np.uint64) -> None:
             page.state[EMPTY] = _ZERO
 
 
-@nb.njit(cache=True, nogil=True, forceinline=True)
+@part
 def _read_markup(page: Page, after: np.uint64) -> np.uint64:
     """Reads what the `<` before `after` opens; returns the position behind it."""
     source, stop = page.source, page.stop
@@ -191,7 +192,7 @@ def _take_back(page: Page, number: np.uint64) -> bool:
     return False
 
 
-@nb.njit(cache=True, nogil=True, forceinline=True)
+@part
 def _read_start(page: Page, start: np.uint64) -> np.uint64:
     """Reads a start tag and the raw text behind it."""
     end: np.uint64 = start + first_bit(byte_bits(page.source, start, _GREATER)) + _ONE
