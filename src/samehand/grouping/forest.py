@@ -15,7 +15,7 @@ from samehand.grouping.comparable import Searchable, at_once, gathered_pairs
 from samehand.grouping.edges import Edges, joined_edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
 from samehand.grouping.probes import Buckets, Columns
-from samehand.kernels import blocks
+from samehand.kernels import blocks, sorting
 from samehand.kernels import buckets as kernel
 
 _PART_ROWS = 1 << 16
@@ -104,19 +104,14 @@ def join_equal(
     things: Searchable, identity: NDArray[np.uint64], edge_threshold: float
 ) -> tuple[Edges, NDArray[np.bool_]]:
     """Edges from each row to the smallest row that is the same, and which rows are not the same as a smaller one."""
-    order = np.argsort(identity, kind="stable").astype(np.int32)
-    is_first = np.ones(order.size, np.bool_)
-    is_first[1:] = identity[order[1:]] != identity[order[:-1]]
-    firsts = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]] if order.size else order
-    is_twin = ~is_first & (identity[order] != 0)
-    left, right = firsts[is_twin], order[is_twin]
-    is_alone, found = np.ones(order.size, np.bool_), [Edges.none()]
+    left, right = sorting.twins(identity, sorting.stable_order(identity))
+    is_alone, found = np.ones(identity.size, np.bool_), [Edges.none()]
     for chosen, gathered, one, other in gathered_pairs(things, left, right):
         same = gathered.are_same(one, other)  # so far only a hash says so
         ends, similarities = (left[chosen][same], right[chosen][same]), gathered.similarities(one[same], other[same])
         is_alone[ends[1]] = False
         found.append(Edges.of(*ends, similarities).above(edge_threshold))
-    return spanning_forest(found, order.size), is_alone
+    return spanning_forest(found, identity.size), is_alone
 
 
 def _keys_ahead(
@@ -147,7 +142,7 @@ def _check_shelf(
     for piece in shelf.pieces():
         for found in pool.map(_BlockSearch.check, searches, [piece] * len(searches)):
             counts.add(found)
-    return [search.forest() for search in searches]
+    return [*pool.map(_BlockSearch.forest, searches)]
 
 
 class _BlockSearch:
@@ -173,15 +168,20 @@ class _BlockSearch:
         return counts
 
     def _fold(self) -> None:
-        """Takes what was found into the forest."""
-        self._forest = merge_forest(self._forest, joined_edges(self._found), len(self._shelf.rows))
+        """Takes what was found into the forest, whose rows are numbered within the block: trees need room for those."""
+        start, stop = self._shelf.starts[self._block : self._block + 2].tolist()
+        found = joined_edges(self._found)
+        within = Edges(found.packed - np.uint64((start << 32) + start), found.similarities)
+        self._forest = merge_forest(self._forest, within, stop - start)
         self._found = [Edges.none()]
 
     def forest(self) -> Edges:
         """The block's forest in terms of all rows, which stand in the same order."""
         self._fold()
+        start, stop = self._shelf.starts[self._block : self._block + 2].tolist()
         left, right = self._forest.pairs.T
-        return Edges.of(self._shelf.rows[left], self._shelf.rows[right], self._forest.similarities)
+        rows = self._shelf.rows[start:stop]
+        return Edges.of(rows[left], rows[right], self._forest.similarities)
 
 
 def check_buckets(

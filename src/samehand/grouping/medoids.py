@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from samehand.grouping.comparable import Comparable, at_once
 from samehand.grouping.edges import in_groups
 from samehand.kernels import buckets
+from samehand.kernels.sorting import stable_order
 
 MEDOID_SAMPLE = 64
 
@@ -115,8 +116,8 @@ def _judge(
     similarities[block] = gathered.similarities(nearest.astype(np.int32), places.astype(np.int32))
 
 
-def by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+def by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """The order of `rows` by label, shuffled within each label."""
     things.release()
     keys = (labels.astype(np.uint64) << np.uint64(32)) | (things.shuffle_keys(rows) >> np.uint64(32))
-    return np.argsort(keys, kind="stable")
+    return stable_order(keys)
