@@ -86,13 +86,10 @@ def find_forest(
         for parts in _keys_ahead(buckets.columns, searched, pool):
             for entries, starts in pool.map(divided.route, parts):
                 divided.add(entries, starts)
-            del parts
             counts.probes += 1
             if progress:
                 progress(counts.probes, total)
-        found = [joined]
-        for shelf in divided.shelves(at_once(things.width, len(things))):
-            found += _check_shelf(things, shelf, rule, pool, counts)
+        found = [joined, *_check_blocks(things, divided, rule, pool, threads or os.cpu_count() or 1, counts)]
         if progress:
             progress(total, total)
         things.release()
@@ -120,8 +117,9 @@ def _keys_ahead(
     """The keys of each probe in parts of whole buckets. Those of the next probe are made while one is checked."""
     part_bits = (searched.size // _PART_ROWS).bit_length()
     coming: deque[Future[tuple[NDArray[np.uint64], NDArray[np.int64]]]] = deque()
+    rooms = itertools.cycle([np.empty(searched.size, np.uint64) for _ in range(2)])
     for column in columns:
-        coming.append(pool.submit(kernel.keys_in_parts, column, searched, part_bits))
+        coming.append(pool.submit(kernel.keys_in_parts, column, searched, part_bits, next(rooms)))
         if len(coming) > 1:
             yield _split(*coming.popleft().result())
     while coming:
@@ -132,17 +130,43 @@ def _split(keys: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[NDArray[
     return [keys[start:end] for start, end in itertools.pairwise(starts.tolist()) if end > start]
 
 
-def _check_shelf(
-    things: Searchable, shelf: Shelf, rule: CheckRule, pool: ThreadPoolExecutor, counts: CheckCounts
+def _check_blocks(
+    things: Searchable, divided: Blocks, rule: CheckRule, pool: ThreadPoolExecutor, threads: int, counts: CheckCounts
 ) -> list[Edges]:
-    """The forests of some blocks."""
+    """The forests of all blocks. Threads share the memory for gathered rows, and each has a shelf of its own.
+
+    One thread goes from the largest shelf to smaller ones, the others come from the smallest. So a block with much of
+    all rows keeps nobody waiting, and no two such blocks are in memory at once.
+    """
+    shelves = deque(divided.shelves(at_once(things.width, len(things)) // min(threads, 2)))
+    found: list[Edges] = []
+
+    def search(take: Callable[[], range]) -> NDArray[np.int64]:
+        counted = np.zeros(COUNTED, np.int64)
+        while True:
+            try:
+                shelf = divided.shelf(take())
+            except IndexError:
+                return counted
+            forests, here = _check_shelf(things, shelf, rule)
+            found.extend(forests)
+            counted += here
+
+    for counted in pool.map(search, [shelves.popleft, *[shelves.pop] * (threads - 1)]):
+        counts.add(counted)
+    return found
+
+
+def _check_shelf(things: Searchable, shelf: Shelf, rule: CheckRule) -> tuple[list[Edges], NDArray[np.int64]]:
+    """The forests of some blocks, and the counts of `CheckCounts.add`."""
     gathered = things.chosen(shelf.rows)
     known = kernel.nothing_known(len(shelf.rows))
     searches = [_BlockSearch(gathered, known, rule, shelf, block) for block in range(len(shelf))]
+    counts = np.zeros(COUNTED, np.int64)
     for piece in shelf.pieces():
-        for found in pool.map(_BlockSearch.check, searches, [piece] * len(searches)):
-            counts.add(found)
-    return [*pool.map(_BlockSearch.forest, searches)]
+        for search in searches:
+            counts += search.check(piece)
+    return [search.forest() for search in searches], counts
 
 
 class _BlockSearch:

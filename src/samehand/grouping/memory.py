@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike, NDArray
 from samehand.kernels.sketches import copy_rows
 
 _STRETCH = 1 << 16
-_MMAP_THRESHOLD = -3
-"""glibc: mallopt's M_MMAP_THRESHOLD."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""glibc: mallopt's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD."""
 
 
 def mapped_zeros(folder: Path | None, shape: tuple[int, ...], kind: DTypeLike) -> NDArray[Any]:
@@ -75,8 +75,10 @@ def in_stretches(rows: NDArray[np.int32], count: int) -> list[NDArray[np.int64]]
 def trim_heap() -> None:
     """Gives freed memory back to the system now, and from now on large blocks as soon as they are freed.
 
-    The C library of Linux keeps what threads freed for those threads, which is much more than grouping needs.
+    The C library of Linux keeps what threads freed for those threads, which is much more than grouping needs. Small
+    blocks are kept: kernels take and free them by the thousand, and fresh memory is dear.
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 1 << 20)
+        ctypes.CDLL(None).mallopt(_TRIM_THRESHOLD, 1 << 23)
         ctypes.CDLL(None).malloc_trim(0)
