@@ -12,7 +12,6 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.grouping.memory import stretches
 from samehand.kernels import blocks as kernel
 from samehand.kernels.buckets import sort_by_bucket
 
@@ -76,7 +75,8 @@ class Blocks:
     def shelves(self, limit: int) -> list[range]:
         """All blocks, at most so many rows at a time if that is enough for one block: the largest shelf first."""
         self._file.flush()
-        sizes, first, found = self._sizes(), 0, []
+        sizes = kernel.block_sizes(self._homes, self._guests, self._count)
+        first, found = 0, []
         while first < self._count:
             fitting = int(np.searchsorted(np.cumsum(sizes[first:]), limit, side="right"))
             found.append(range(first, min(first + max(fitting, 1), self._count)))
@@ -86,14 +86,6 @@ class Blocks:
     def shelf(self, blocks: range) -> Shelf:
         """Some of the blocks, after all buckets were sent."""
         return Shelf(self, blocks.start, *kernel.rows_of_blocks(self._homes, self._guests, blocks.start, blocks.stop))
-
-    def _sizes(self) -> NDArray[np.int64]:
-        """The rows that each block needs, guests included."""
-        sizes = np.bincount(self._homes, minlength=kernel.MOST)[: self._count]
-        for part in stretches(self.rows):
-            bits = np.unpackbits(self._guests[part].astype("<u8").view(np.uint8), bitorder="little")
-            sizes += bits.reshape(-1, kernel.MOST).sum(axis=0, dtype=np.int64)[: self._count]
-        return sizes
 
     def pieces(self, first: int, stop: int) -> Iterator[Piece]:
         """The buckets of the blocks from `first` to `stop`, some at a time."""

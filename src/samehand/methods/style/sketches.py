@@ -43,7 +43,7 @@ _WORDS = ("words", "values_words", "skeleton_words")
 _FILLED = ("filled", "values_filled", "skeleton_filled")
 _KEPT = ("page_ids", "comparable", *_WORDS, *_FILLED)
 _SEARCHED = ("columns", "identity")
-_BATCH_ROWS = 1 << 13
+_BATCH_ROWS = 1 << 12
 _SUMMED_BYTES = 1 << 24
 """So many bytes are in memory at a time while a checksum is computed."""
 
