@@ -58,6 +58,8 @@ def test_every_bucket_goes_whole_to_one_block_that_has_its_rows(columns: list[li
         for block, here in enumerate(found):
             sent[block] += here
         parts.append((entries, starts))
+    needed = [len({row for bucket in sent[block] for row in bucket}) for block in range(count)]
+    assert blocks.block_sizes(homes, guests, count).tolist() == needed
     for first, stop in ((0, count), (count // 2, count)):
         rows, starts = blocks.rows_of_blocks(homes, guests, first, stop)
         for block in range(first, stop):

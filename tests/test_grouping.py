@@ -255,7 +255,7 @@ def test_what_is_known_changes_no_forest(
     joined, is_alone = join_equal(things, buckets.identity, limits.edge_threshold)
     parts, compared = [joined], 0
     for column in buckets.columns:
-        keys, _ = keys_in_parts(column, is_alone, 0)
+        keys, _ = keys_in_parts(column, is_alone, 0, np.empty(len(rows), np.uint64))
         edges, counted = check_buckets(things, sort_by_bucket(keys), limits, nothing_known(len(rows)))
         parts.append(edges)
         compared += int(counted[4])

@@ -57,7 +57,8 @@ def test_rows_that_are_not_contiguous_are_refused() -> None:
 )
 def test_keys_bring_the_rows_of_a_bucket_together(rows: list[tuple[int, bool]], part_bits: int) -> None:
     column = np.array([bucket for bucket, _ in rows], np.uint32)
-    keys, starts = buckets.keys_in_parts(column, np.array([chosen for _, chosen in rows], np.bool_), part_bits)
+    is_chosen, room = np.array([chosen for _, chosen in rows], np.bool_), np.empty(len(rows), np.uint64)
+    keys, starts = buckets.keys_in_parts(column, is_chosen, part_bits, room)
     found: list[list[int]] = []
     for part in range(1 << part_bits):
         last = -1

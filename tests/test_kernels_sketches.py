@@ -57,6 +57,16 @@ def test_bucket_keys_part_what_differs(values: np.ndarray, size: int) -> None:
             assert keys[i] == keys[j]
 
 
+@given(tables(), st.integers(1, 2))
+def test_one_pass_gives_what_passes_of_their_own_give(values: np.ndarray, size: int) -> None:
+    subsets = np.arange(4 * size, dtype=np.int64).reshape(4, size)
+    for bits, narrowed in ((NARROW, sketches.narrowed), (NARROWEST, sketches.narrowest)):
+        narrow, hashes, columns = sketches.reduced(values, bits, subsets)
+        assert narrow.tolist() == narrowed(values).tolist()
+        assert hashes.tolist() == sketches.hash_rows(values).tolist()
+        assert columns.tolist() == sketches.bucket_columns(values, subsets).tolist()
+
+
 def test_narrow_estimate_is_right_on_the_average() -> None:
     """Chance matches are taken off: the mean over many pairs is the similarity of the wide values."""
     draw = np.random.Generator(np.random.PCG64(7))

@@ -5,20 +5,18 @@ their buckets are checked, until all blocks had their turn.
 """
 
 import dataclasses
+import os
 from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.grouping.memory import stretches
 from samehand.kernels import blocks as kernel
 from samehand.kernels.buckets import sort_by_bucket
 
 BLOCK_ROWS = 1 << 14
 """There is a block for about so many rows: sketches of so many stay in a processor's cache."""
-AT_LEAST = 2
-"""So many blocks are searched at once: threads share them."""
 _PIECE = 1 << 20
 """Entries that are in memory at a time."""
 
@@ -74,22 +72,20 @@ class Blocks:
         self._starts.append(self._written + starts[np.newaxis])
         self._written += entries.size
 
-    def shelves(self, limit: int) -> Iterator[Shelf]:
-        """All blocks, at most so many rows at a time if that is enough for AT_LEAST blocks."""
-        sizes, first = self._sizes(), 0
+    def shelves(self, limit: int) -> list[range]:
+        """All blocks, at most so many rows at a time if that is enough for one block: the largest shelf first."""
+        self._file.flush()
+        sizes = kernel.block_sizes(self._homes, self._guests, self._count)
+        first, found = 0, []
         while first < self._count:
             fitting = int(np.searchsorted(np.cumsum(sizes[first:]), limit, side="right"))
-            stop = min(first + max(fitting, AT_LEAST), self._count)
-            yield Shelf(self, first, *kernel.rows_of_blocks(self._homes, self._guests, first, stop))
-            first = stop
+            found.append(range(first, min(first + max(fitting, 1), self._count)))
+            first = found[-1].stop
+        return sorted(found, key=lambda blocks: -int(sizes[blocks.start : blocks.stop].sum()))
 
-    def _sizes(self) -> NDArray[np.int64]:
-        """The rows that each block needs, guests included."""
-        sizes = np.bincount(self._homes, minlength=kernel.MOST)[: self._count]
-        for part in stretches(self.rows):
-            bits = np.unpackbits(self._guests[part].astype("<u8").view(np.uint8), bitorder="little")
-            sizes += bits.reshape(-1, kernel.MOST).sum(axis=0, dtype=np.int64)[: self._count]
-        return sizes
+    def shelf(self, blocks: range) -> Shelf:
+        """Some of the blocks, after all buckets were sent."""
+        return Shelf(self, blocks.start, *kernel.rows_of_blocks(self._homes, self._guests, blocks.start, blocks.stop))
 
     def pieces(self, first: int, stop: int) -> Iterator[Piece]:
         """The buckets of the blocks from `first` to `stop`, some at a time."""
@@ -103,6 +99,6 @@ class Blocks:
         entries = np.empty(int(sizes.sum()), np.uint32)
         begins = np.cumsum(sizes) - sizes
         for start, begin, size in zip(starts[:, 0].tolist(), begins.tolist(), sizes.tolist(), strict=True):
-            self._file.seek(4 * start)
-            self._file.readinto(entries[begin : begin + size].data)  # type: ignore[attr-defined]
+            if size:
+                os.preadv(self._file.fileno(), [entries[begin : begin + size].data], 4 * start)
         return Piece(entries, starts - starts[:, :1] + begins[:, np.newaxis])

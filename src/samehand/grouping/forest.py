@@ -15,7 +15,7 @@ from samehand.grouping.comparable import Searchable, at_once, gathered_pairs
 from samehand.grouping.edges import Edges, joined_edges, merge_forest, spanning_forest
 from samehand.grouping.memory import release, trim_heap
 from samehand.grouping.probes import Buckets, Columns
-from samehand.kernels import blocks
+from samehand.kernels import blocks, sorting
 from samehand.kernels import buckets as kernel
 
 _PART_ROWS = 1 << 16
@@ -86,13 +86,10 @@ def find_forest(
         for parts in _keys_ahead(buckets.columns, searched, pool):
             for entries, starts in pool.map(divided.route, parts):
                 divided.add(entries, starts)
-            del parts
             counts.probes += 1
             if progress:
                 progress(counts.probes, total)
-        found = [joined]
-        for shelf in divided.shelves(at_once(things.width, len(things))):
-            found += _check_shelf(things, shelf, rule, pool, counts)
+        found = [joined, *_check_blocks(things, divided, rule, pool, threads or os.cpu_count() or 1, counts)]
         if progress:
             progress(total, total)
         things.release()
@@ -104,19 +101,14 @@ def join_equal(
     things: Searchable, identity: NDArray[np.uint64], edge_threshold: float
 ) -> tuple[Edges, NDArray[np.bool_]]:
     """Edges from each row to the smallest row that is the same, and which rows are not the same as a smaller one."""
-    order = np.argsort(identity, kind="stable").astype(np.int32)
-    is_first = np.ones(order.size, np.bool_)
-    is_first[1:] = identity[order[1:]] != identity[order[:-1]]
-    firsts = order[np.flatnonzero(is_first)[np.cumsum(is_first) - 1]] if order.size else order
-    is_twin = ~is_first & (identity[order] != 0)
-    left, right = firsts[is_twin], order[is_twin]
-    is_alone, found = np.ones(order.size, np.bool_), [Edges.none()]
+    left, right = sorting.twins(identity, sorting.stable_order(identity))
+    is_alone, found = np.ones(identity.size, np.bool_), [Edges.none()]
     for chosen, gathered, one, other in gathered_pairs(things, left, right):
         same = gathered.are_same(one, other)  # so far only a hash says so
         ends, similarities = (left[chosen][same], right[chosen][same]), gathered.similarities(one[same], other[same])
         is_alone[ends[1]] = False
         found.append(Edges.of(*ends, similarities).above(edge_threshold))
-    return spanning_forest(found, order.size), is_alone
+    return spanning_forest(found, identity.size), is_alone
 
 
 def _keys_ahead(
@@ -125,8 +117,9 @@ def _keys_ahead(
     """The keys of each probe in parts of whole buckets. Those of the next probe are made while one is checked."""
     part_bits = (searched.size // _PART_ROWS).bit_length()
     coming: deque[Future[tuple[NDArray[np.uint64], NDArray[np.int64]]]] = deque()
+    rooms = itertools.cycle([np.empty(searched.size, np.uint64) for _ in range(2)])
     for column in columns:
-        coming.append(pool.submit(kernel.keys_in_parts, column, searched, part_bits))
+        coming.append(pool.submit(kernel.keys_in_parts, column, searched, part_bits, next(rooms)))
         if len(coming) > 1:
             yield _split(*coming.popleft().result())
     while coming:
@@ -137,17 +130,43 @@ def _split(keys: NDArray[np.uint64], starts: NDArray[np.int64]) -> list[NDArray[
     return [keys[start:end] for start, end in itertools.pairwise(starts.tolist()) if end > start]
 
 
-def _check_shelf(
-    things: Searchable, shelf: Shelf, rule: CheckRule, pool: ThreadPoolExecutor, counts: CheckCounts
+def _check_blocks(
+    things: Searchable, divided: Blocks, rule: CheckRule, pool: ThreadPoolExecutor, threads: int, counts: CheckCounts
 ) -> list[Edges]:
-    """The forests of some blocks."""
+    """The forests of all blocks. Threads share the memory for gathered rows, and each has a shelf of its own.
+
+    One thread goes from the largest shelf to smaller ones, the others come from the smallest. So a block with much of
+    all rows keeps nobody waiting, and no two such blocks are in memory at once.
+    """
+    shelves = deque(divided.shelves(at_once(things.width, len(things)) // min(threads, 2)))
+    found: list[Edges] = []
+
+    def search(take: Callable[[], range]) -> NDArray[np.int64]:
+        counted = np.zeros(COUNTED, np.int64)
+        while True:
+            try:
+                shelf = divided.shelf(take())
+            except IndexError:
+                return counted
+            forests, here = _check_shelf(things, shelf, rule)
+            found.extend(forests)
+            counted += here
+
+    for counted in pool.map(search, [shelves.popleft, *[shelves.pop] * (threads - 1)]):
+        counts.add(counted)
+    return found
+
+
+def _check_shelf(things: Searchable, shelf: Shelf, rule: CheckRule) -> tuple[list[Edges], NDArray[np.int64]]:
+    """The forests of some blocks, and the counts of `CheckCounts.add`."""
     gathered = things.chosen(shelf.rows)
     known = kernel.nothing_known(len(shelf.rows))
     searches = [_BlockSearch(gathered, known, rule, shelf, block) for block in range(len(shelf))]
+    counts = np.zeros(COUNTED, np.int64)
     for piece in shelf.pieces():
-        for found in pool.map(_BlockSearch.check, searches, [piece] * len(searches)):
-            counts.add(found)
-    return [search.forest() for search in searches]
+        for search in searches:
+            counts += search.check(piece)
+    return [search.forest() for search in searches], counts
 
 
 class _BlockSearch:
@@ -173,15 +192,20 @@ class _BlockSearch:
         return counts
 
     def _fold(self) -> None:
-        """Takes what was found into the forest."""
-        self._forest = merge_forest(self._forest, joined_edges(self._found), len(self._shelf.rows))
+        """Takes what was found into the forest, whose rows are numbered within the block: trees need room for those."""
+        start, stop = self._shelf.starts[self._block : self._block + 2].tolist()
+        found = joined_edges(self._found)
+        within = Edges(found.packed - np.uint64((start << 32) + start), found.similarities)
+        self._forest = merge_forest(self._forest, within, stop - start)
         self._found = [Edges.none()]
 
     def forest(self) -> Edges:
         """The block's forest in terms of all rows, which stand in the same order."""
         self._fold()
+        start, stop = self._shelf.starts[self._block : self._block + 2].tolist()
         left, right = self._forest.pairs.T
-        return Edges.of(self._shelf.rows[left], self._shelf.rows[right], self._forest.similarities)
+        rows = self._shelf.rows[start:stop]
+        return Edges.of(rows[left], rows[right], self._forest.similarities)
 
 
 def check_buckets(

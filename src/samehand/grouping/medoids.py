@@ -1,6 +1,10 @@
 """Medoids: the most typical member of each group, and the similarity of all members to it."""
 
 import dataclasses
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +12,7 @@ from numpy.typing import NDArray
 from samehand.grouping.comparable import Comparable, at_once
 from samehand.grouping.edges import in_groups
 from samehand.kernels import buckets
+from samehand.kernels.sorting import stable_order
 
 MEDOID_SAMPLE = 64
 
@@ -105,18 +110,31 @@ def _judge(
     begun, end = np.searchsorted(starts, [block.start, block.stop])
     gathered = things.chosen(np.append(sampled, medoids[max(begun - 1, 0)]) if begun else sampled)
     bounds = np.minimum(starts[begun : end + 1] - block.start, sampled.size)
-    found = buckets.find_medoids(gathered.rows, bounds, sampled, MEDOID_SAMPLE)
+    rows = gathered.rows
+    found = _in_threads(
+        lambda part: buckets.find_medoids(rows, bounds[part.start : part.stop + 1], sampled, MEDOID_SAMPLE),
+        len(bounds) - 1,
+    )
     medoids[begun:end] = sampled[found]
     places = np.arange(block.stop - block.start)
     groups = np.searchsorted(starts, places + block.start, side="right") - 1
     nearest = np.append(found, sampled.size)[groups - begun]  # the last one, at -1, is that of the group begun before
     is_own = medoids[groups] == members[block]
     nearest[is_own] = places[is_own]
-    similarities[block] = gathered.similarities(nearest.astype(np.int32), places.astype(np.int32))
+    one, other = nearest.astype(np.int32), places.astype(np.int32)
+    similarities[block] = _in_threads(lambda part: gathered.similarities(one[part], other[part]), places.size)
 
 
-def by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+def _in_threads(work: Callable[[slice], NDArray[Any]], count: int) -> NDArray[Any]:
+    """What work finds for each of `count` numbers: each thread has a part of them."""
+    threads = os.cpu_count() or 1
+    parts = [slice(count * part // threads, count * (part + 1) // threads) for part in range(threads)]
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate([*pool.map(work, parts)])
+
+
+def by_group(things: Comparable, rows: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """The order of `rows` by label, shuffled within each label."""
     things.release()
     keys = (labels.astype(np.uint64) << np.uint64(32)) | (things.shuffle_keys(rows) >> np.uint64(32))
-    return np.argsort(keys, kind="stable")
+    return stable_order(keys)

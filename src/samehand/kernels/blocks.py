@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samehand.kernels import helper
-from samehand.kernels.bits import ones
+from samehand.kernels.bits import first_bit, ones
 from samehand.kernels.hashing import GOLDEN
 
 MOST = 64
@@ -99,6 +99,20 @@ def _settle(
         elif homes[row] != home:
             guests[row] |= _ONE << np.uint64(home)
     return home
+
+
+@nb.njit(cache=True, nogil=True)
+def block_sizes(homes: NDArray[np.uint8], guests: NDArray[np.uint64], blocks: int) -> NDArray[np.int64]:
+    """How many rows each block needs, guests included."""
+    sizes = np.zeros(blocks, np.int64)
+    for row in range(homes.size):
+        if homes[row] != HOMELESS:
+            sizes[homes[row]] += 1
+        left = guests[row]
+        while left:
+            sizes[first_bit(left)] += 1
+            left &= left - _ONE
+    return sizes
 
 
 @nb.njit(cache=True, nogil=True)

@@ -12,17 +12,20 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import helper
 from samehand.kernels.bits import equal_bytes, ones
 from samehand.kernels.buckets import similarity_of
 from samehand.kernels.hashing import GOLDEN, MURMUR, absorb, finish
 from samehand.kernels.noise import EMPTY
-from samehand.kernels.pointers import lend
+from samehand.kernels.pointers import lend, pointer
 
 _EMPTY = np.uint32(EMPTY)
 _NARROW_EMPTY = np.uint8(255)
 _NARROW_VALUES = np.uint32(255)
 _NARROWEST_EMPTY, _NARROWEST_VALUES = np.uint8(15), np.uint32(15)
 _BYTES, _HALF_BYTES = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x7777777777777777)
+_TILE = 16
+"""Rows whose buckets are entered together: 16 buckets are a cache line."""
 _BLOCK = np.uint64(8)
 """Words that `equal_bytes` compares at once."""
 
@@ -53,10 +56,15 @@ def narrowed(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """Wide values as one byte each: the remainder modulo 255, or 255 for EMPTY."""
     narrow = np.empty(values.shape, np.uint8)
     for row in range(values.shape[0]):
-        for dimension in range(values.shape[1]):
-            value = values[row, dimension]
-            narrow[row, dimension] = _NARROW_EMPTY if value == _EMPTY else np.uint8(value % _NARROW_VALUES)
+        _narrow(values[row], narrow[row])
     return narrow
+
+
+@helper
+def _narrow(values: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
+    for dimension in range(values.size):
+        value = values[dimension]
+        narrow[dimension] = _NARROW_EMPTY if value == _EMPTY else np.uint8(value % _NARROW_VALUES)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -64,15 +72,43 @@ def narrowest(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """Wide values as half a byte each, even dimensions in the low half: the remainder modulo 15, or 15 for EMPTY."""
     narrow = np.empty((values.shape[0], values.shape[1] // 2), np.uint8)
     for row in range(values.shape[0]):
-        for place in range(narrow.shape[1]):
-            low, high = _half_byte(values[row, 2 * place]), _half_byte(values[row, 2 * place + 1])
-            narrow[row, place] = low | (high << np.uint8(4))
+        _narrow_most(values[row], narrow[row])
     return narrow
 
 
-@nb.njit(cache=True, nogil=True)
+@helper
+def _narrow_most(values: NDArray[np.uint32], narrow: NDArray[np.uint8]) -> None:
+    for place in range(narrow.size):
+        narrow[place] = _half_byte(values[2 * place]) | (_half_byte(values[2 * place + 1]) << np.uint8(4))
+
+
+@helper
 def _half_byte(value: np.uint32) -> np.uint8:
     return _NARROWEST_EMPTY if value == _EMPTY else np.uint8(value % _NARROWEST_VALUES)
+
+
+@nb.njit(cache=True, nogil=True)
+def reduced(
+    values: NDArray[np.uint32], bits: int, subsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint32]]:
+    """What grouping needs of wide sketches: `narrowed` (8 bits) or `narrowest` (4), `hash_rows` and `bucket_columns`.
+
+    All of it in one pass, because wide sketches are large, and each pass would wait for memory.
+    """
+    narrow = np.empty((values.shape[0], values.shape[1] * bits // 8), np.uint8)
+    hashes = np.empty(values.shape[0], np.uint64)
+    columns = np.empty((subsets.shape[0], values.shape[0]), np.uint32)
+    factors = _factors(values.shape[1])
+    for first in range(0, values.shape[0], _TILE):
+        stop = min(first + _TILE, values.shape[0])
+        for row in range(first, stop):
+            if bits == 8:
+                _narrow(values[row], narrow[row])
+            else:
+                _narrow_most(values[row], narrow[row])
+            hashes[row] = _hash(values[row], factors)
+        _enter_buckets(values, first, stop, subsets, columns)
+    return narrow, hashes, columns
 
 
 @nb.njit(cache=True, nogil=True)
@@ -91,16 +127,27 @@ def hash_rows(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
     It is the sum of all values, each times a factor of its own (multilinear hashing): processors add many at once.
     """
-    factors = np.empty(values.shape[1], np.uint64)
-    for dimension in range(factors.size):
-        factors[dimension] = absorb(GOLDEN, np.uint64(dimension), MURMUR) | np.uint64(1)
+    factors = _factors(values.shape[1])
     hashes = np.empty(values.shape[0], np.uint64)
     for row in range(values.shape[0]):
-        state = GOLDEN
-        for dimension in range(factors.size):
-            state += np.uint64(values[row, dimension]) * factors[dimension]
-        hashes[row] = max(finish(state), np.uint64(1))
+        hashes[row] = _hash(values[row], factors)
     return hashes
+
+
+@helper
+def _factors(dimensions: int) -> NDArray[np.uint64]:
+    factors = np.empty(dimensions, np.uint64)
+    for dimension in range(factors.size):
+        factors[dimension] = absorb(GOLDEN, np.uint64(dimension), MURMUR) | np.uint64(1)
+    return factors
+
+
+@helper
+def _hash(values: NDArray[np.uint32], factors: NDArray[np.uint64]) -> np.uint64:
+    state = GOLDEN
+    for dimension in range(factors.size):
+        state += np.uint64(values[dimension]) * factors[dimension]
+    return max(finish(state), np.uint64(1))
 
 
 @nb.njit(cache=True, nogil=True)
@@ -108,27 +155,43 @@ def copy_rows(
     rows: NDArray[np.uint64], chosen: NDArray[np.int32], places: NDArray[np.int64], copied: NDArray[np.uint64]
 ) -> None:
     """Copies row chosen[i] to row places[i] of another array, for each i."""
+    source, target, width = pointer(rows), pointer(copied), np.uint64(rows.shape[1])
     for number in range(chosen.size):
-        for word in range(rows.shape[1]):
-            copied[places[number], word] = rows[chosen[number], word]
+        start, end = np.uint64(chosen[number]) * width, np.uint64(places[number]) * width
+        for word in range(width):
+            target[end + word] = source[start + word]
 
 
 @nb.njit(cache=True, nogil=True)
 def bucket_columns(values: NDArray[np.uint32], subsets: NDArray[np.int64]) -> NDArray[np.uint32]:
     """The bucket of each wide sketch in each probe (rows); EMPTY where one of the probe's dimensions is EMPTY."""
     columns = np.empty((subsets.shape[0], values.shape[0]), np.uint32)
-    for row in range(values.shape[0]):
-        for probe in range(subsets.shape[0]):
+    for first in range(0, values.shape[0], _TILE):
+        _enter_buckets(values, first, min(first + _TILE, values.shape[0]), subsets, columns)
+    return columns
+
+
+@helper
+def _enter_buckets(
+    values: NDArray[np.uint32], first: int, stop: int, subsets: NDArray[np.int64], columns: NDArray[np.uint32]
+) -> None:
+    """Enters the buckets of a few rows, probe by probe: columns lie far apart, and are written by cache lines."""
+    for probe in range(subsets.shape[0]):
+        if subsets.shape[1] == 1:
+            dimension = np.uint64(subsets[probe, 0])
+            for row in range(np.uint64(first), np.uint64(stop)):
+                columns[np.uint64(probe), row] = values[row, dimension]
+            continue
+        for row in range(first, stop):
             key = np.uint64(0)
             filled = True
-            for dimension in subsets[probe]:
-                value = values[row, dimension]
+            for place in range(subsets.shape[1]):
+                value = values[row, subsets[probe, place]]
                 filled &= value != _EMPTY
                 key = (key * np.uint64(0x9E3779B1) + np.uint64(value)) & np.uint64(0xFFFFFFFF)
             if key == np.uint64(_EMPTY):
                 key -= np.uint64(1)  # the hash of several dimensions may be EMPTY by chance
             columns[probe, row] = np.uint32(key) if filled else _EMPTY
-    return columns
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)

@@ -1,7 +1,7 @@
 """Both fingerprints of pages together: their probes, and their sketches with one similarity of both."""
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from samehand.base.settings import Settings
 from samehand.grouping.memory import release
 from samehand.grouping.probes import ProbePlan, plan_probes
-from samehand.grouping.sketches import NARROWEST, Sketches, lanes_of, rows_are_equal, sketch_words
+from samehand.grouping.sketches import NARROW, NARROWEST, Sketches, lanes_of, rows_are_equal, sketch_words
 from samehand.kernels import channels
+from samehand.kernels import sketches as kernel
 from samehand.kernels.buckets import similarities_of_pairs
 from samehand.kernels.channels import KNOTS, StyleRows
 from samehand.kernels.noise import EMPTY
@@ -32,12 +33,41 @@ class Probes:
 
     def columns(self, stored: Stored) -> list[NDArray[np.uint32]]:
         """The buckets of fingerprints, a row for each probe. Pages with next to no markup are in no bucket of it."""
-        columns = [*self.noise.columns(stored.values)]
-        if self.markup:
-            found = self.markup.columns(stored.markup)
-            found[:, stored.values_filled + stored.skeleton_filled < self.poor] = EMPTY
-            columns += [*found]
-        return columns
+        return self._joined(stored, *(kernel.bucket_columns(*given) for given in self._given(stored)))
+
+    def reduced(self, stored: Stored, settings: Settings) -> "Reduced":
+        """All that grouping needs of fingerprints, in one pass over them."""
+        (noise, noise_hashes, noise_columns), (markup, markup_hashes, markup_columns) = (
+            kernel.reduced(values, bits, subsets)
+            for bits, (values, subsets) in zip((NARROW, NARROWEST), self._given(stored), strict=True)
+        )
+        is_narrow = settings.sketch_bits == NARROW
+        words = noise.view(np.uint64) if is_narrow else sketch_words(stored.values, settings.sketch_bits)
+        return Reduced(
+            (words, *halves(markup.view(np.uint64))),
+            stored.identity_by(noise_hashes, markup_hashes),
+            self._joined(stored, noise_columns, markup_columns),
+        )
+
+    def _given(self, stored: Stored) -> list[tuple[NDArray[np.uint32], NDArray[np.int64]]]:
+        """Both fingerprints, and the dimensions of their probes."""
+        no_probes = np.zeros((0, 1), np.int64)
+        subsets = self.markup.subsets if self.markup else no_probes
+        return [(stored.values, self.noise.subsets), (stored.markup, subsets)]
+
+    def _joined(
+        self, stored: Stored, noise: NDArray[np.uint32], markup: NDArray[np.uint32]
+    ) -> list[NDArray[np.uint32]]:
+        markup[:, stored.values_filled + stored.skeleton_filled < self.poor] = EMPTY
+        return [*noise, *markup]
+
+
+class Reduced(NamedTuple):
+    """Narrow sketches of noise, values and skeleton, which rows are the same, and the buckets in each probe."""
+
+    words: tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]
+    identity: NDArray[np.uint64]
+    columns: list[NDArray[np.uint32]]
 
 
 def probe_plan(settings: Settings) -> Probes:
@@ -135,10 +165,9 @@ def sketches_of(stored: Stored, settings: Settings) -> Sketches:
 def stored_words(
     stored: Stored, settings: Settings
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """The narrow sketches of noise, values and skeleton."""
+    """The narrow sketches of noise, values and skeleton. Those of both halves of the markup are made at once."""
     noise = sketch_words(np.ascontiguousarray(stored.values), settings.sketch_bits)
-    values, skeleton = halves(stored.markup)
-    return noise, sketch_words(values, NARROWEST), sketch_words(skeleton, NARROWEST)
+    return noise, *halves(sketch_words(np.ascontiguousarray(stored.markup), NARROWEST))
 
 
 def sketches_from(

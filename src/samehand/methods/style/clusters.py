@@ -5,8 +5,12 @@ memory: pages are gone through a batch at a time, and hosts and sites are counte
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+import itertools
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +28,10 @@ from samehand.kernels.segments import distinct_values
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, STYLE_CLUSTERS, STYLE_EDGES, STYLE_MEMBERS
 
+_Found = TypeVar("_Found")
 _STRETCH = 1 << 20
+_AHEAD = 3
+"""Parts of pages that are read before they are needed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,9 +48,10 @@ class Grouped:
 def group_rows(things: Comparable, page_ids: NDArray[np.int64], forest: Edges, settings: Settings) -> Grouped:
     """Both cuts of a forest, and the centres of its clusters."""
     rows = len(page_ids)
-    families = family_labels(things, rows, forest, settings.family_threshold, settings)
-    labels, before = _split(things, rows, forest, settings.cluster_threshold, settings)
-    return Grouped(page_ids, forest, families, labels, regrouped(things, labels, before))
+    with ThreadPoolExecutor(1) as pool:
+        families = pool.submit(family_labels, things, rows, forest, settings.family_threshold, settings)
+        labels, before = _split(things, rows, forest, settings.cluster_threshold, settings)
+        return Grouped(page_ids, forest, families.result(), labels, regrouped(things, labels, before))
 
 
 def family_labels(
@@ -87,12 +95,14 @@ def find_grouped(things: Comparable, labels: NDArray[np.int32]) -> Groups:
 
 
 def write_grouped(folder: RunFolder, grouped: Grouped, settings: Settings) -> dict[str, int]:
-    """Writes edges, members and clusters; returns their counts."""
-    _write_edges(folder, grouped, settings)
+    """Writes edges, members and clusters; returns their counts. Edges are written while pages are read."""
     in_families = np.zeros(len(grouped.page_ids), np.bool_)
     in_families[in_groups(grouped.families)] = True
-    clusters = summarise(PageFacts.of(folder, grouped.clusters.medoids), grouped)
-    _write_members(folder, grouped, in_families, clusters, settings)
+    with ThreadPoolExecutor(1) as pool:
+        edges = pool.submit(_write_edges, folder, grouped, settings)
+        clusters = summarise(PageFacts.of(folder, grouped.clusters.medoids), grouped)
+        _write_members(folder, grouped, in_families, clusters, settings)
+        edges.result()
     folder.write(STYLE_CLUSTERS, clusters)
     return {
         "clusters": clusters.num_rows,
@@ -130,20 +140,25 @@ def _write_members(
     similarities[grouped.clusters.members] = grouped.clusters.similarities
     numbers = np.zeros(len(grouped.page_ids), np.int32)
     numbers[folder.page_ids.rows(cluster_numbers(clusters).to_numpy())] = np.arange(1, len(clusters) + 1)
+
+    def members_in(first: int, batch: pa.RecordBatch) -> pa.Table:
+        rows = first + np.flatnonzero(in_families[first : first + len(batch)])
+        places, labels = pa.array(rows - first), grouped.labels[rows]
+        columns = {
+            "url": batch.column("url").take(places),
+            "doc_id": batch.column("doc_id").take(places),
+            "page_id": grouped.page_ids[rows],
+            "cluster_number": pa.array(numbers[labels].astype(np.int64), mask=numbers[labels] == 0),
+            "style_cluster_id": grouped.page_ids[labels],
+            "style_family_id": grouped.page_ids[grouped.families[rows]],
+            "similarity": similarities[rows],
+        }
+        return pa.table(columns)
+
     with folder.writer(STYLE_MEMBERS, settings) as writer:
-        for first, batch in _numbered(folder, ["url", "doc_id"]):
-            rows = first + np.flatnonzero(in_families[first : first + len(batch)])
-            places, labels = pa.array(rows - first), grouped.labels[rows]
-            columns = {
-                "url": batch.column("url").take(places),
-                "doc_id": batch.column("doc_id").take(places),
-                "page_id": grouped.page_ids[rows],
-                "cluster_number": pa.array(numbers[labels].astype(np.int64), mask=numbers[labels] == 0),
-                "style_cluster_id": grouped.page_ids[labels],
-                "style_family_id": grouped.page_ids[grouped.families[rows]],
-                "similarity": similarities[rows],
-            }
-            writer.write(pa.table(columns))
+        for tables in _by_part(folder, ["url", "doc_id"], members_in):
+            for table in tables:
+                writer.write(table)
 
 
 def cluster_numbers(clusters: pa.Table) -> pa.Array:
@@ -156,12 +171,27 @@ def numbers_of(ids: pa.Array, numbered: pa.Array) -> pa.Array:
     return pc.add(pc.index_in(ids, value_set=numbered).cast(pa.int64()), 1)
 
 
-def _numbered(folder: RunFolder, columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Batches of pages and the row each begins at."""
-    first = 0
-    for batch in folder.iterate(PAGES, columns):
-        yield first, batch
-        first += len(batch)
+def _by_part(
+    folder: RunFolder, columns: list[str], work: Callable[[int, pa.RecordBatch], _Found]
+) -> Iterator[list[_Found]]:
+    """What work finds in batches of pages, given the row each begins at: part by part in order, a few parts ahead."""
+
+    def in_part(number: int, first: int) -> list[_Found]:
+        found = []
+        for batch in folder.iterate_part(PAGES, number, columns):
+            found.append(work(first, batch))
+            first += len(batch)
+        return found
+
+    numbers, starts = folder.part_numbers(PAGES), folder.page_ids.starts.tolist()
+    coming: deque[Future[list[_Found]]] = deque()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, first in zip(numbers, starts[:-1], strict=True):
+            coming.append(pool.submit(in_part, number, first))
+            if len(coming) > _AHEAD:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 def host_hashes(pages: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -186,11 +216,14 @@ class PageFacts:
         hosts, sites = np.empty(rows, np.uint64), np.empty(rows, np.uint64)
         order = np.argsort(medoids, kind="stable")
         asked = medoids[order]
-        urls = [pa.array([], pa.string())]
-        for first, batch in _numbered(folder, ["url", "url_host_name", "url_host_private_domain"]):
+
+        def enter(first: int, batch: pa.RecordBatch) -> pa.Array:
             hosts[first : first + len(batch)], sites[first : first + len(batch)] = host_hashes(batch)
             here = asked[slice(*np.searchsorted(asked, [first, first + len(batch)]))]
-            urls.append(batch.column("url").take(pa.array(here - first)))
+            return batch.column("url").take(pa.array(here - first))
+
+        parts = _by_part(folder, ["url", "url_host_name", "url_host_private_domain"], enter)
+        urls = [pa.array([], pa.string()), *itertools.chain.from_iterable(parts)]
         places = np.empty_like(order)
         places[order] = np.arange(order.size)
         return cls(hosts, sites, pa.concat_arrays(urls).take(pa.array(places)))

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import re
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from samehand.store.tables import STYLE_FINGERPRINTS
 
 _FILLED = ("filled", "values_filled", "skeleton_filled")
 STORED_COLUMNS = ("page_id", "exact_match_key", "fingerprint", "markup_fingerprint", *_FILLED)
+_Value = TypeVar("_Value", np.uint32, np.uint64)
 _TAG_NAME = re.compile(rb"</?[A-Za-z][A-Za-z0-9]*")
 
 
@@ -50,8 +52,8 @@ def style_batch(pages: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=STYLE_FINGERPRINTS.schema(settings))
 
 
-def halves(markup: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The fingerprints of the values and of the skeleton."""
+def halves(markup: NDArray[_Value]) -> tuple[NDArray[_Value], NDArray[_Value]]:
+    """The fingerprints of the values and of the skeleton, wide or narrow."""
     middle = markup.shape[1] // 2
     return np.ascontiguousarray(markup[:, :middle]), np.ascontiguousarray(markup[:, middle:])
 
@@ -81,7 +83,7 @@ def _exact_match_key(content: bytes, settings: Settings) -> int:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stored:
-    """Stored fingerprints as grouping needs them: wide values, which rows can be compared, which are the same."""
+    """Stored fingerprints as grouping needs them: wide values, which rows can be compared, keys of the others."""
 
     page_ids: NDArray[np.int64]
     values: NDArray[np.uint32]
@@ -90,7 +92,7 @@ class Stored:
     values_filled: NDArray[np.int16]
     skeleton_filled: NDArray[np.int16]
     comparable: NDArray[np.bool_]
-    identity: NDArray[np.uint64]
+    small: NDArray[np.uint64]
 
     @classmethod
     def of(cls, batch: pa.RecordBatch, settings: Settings) -> "Stored":
@@ -103,7 +105,14 @@ class Stored:
         is_paper = settings.estimator == "paper"
         comparable = filled >= (1 if is_paper else max(1, settings.min_filled))
         small = np.zeros(len(batch), np.uint64) if is_paper else batch.column("exact_match_key").to_numpy()
-        both = sketches.hash_rows(values) ^ (sketches.hash_rows(markup) >> np.uint64(1))
-        identity = np.where(comparable, np.maximum(both, np.uint64(1)), small)
         page_ids = batch.column("page_id").to_numpy()
-        return cls(page_ids, values, filled, markup, in_values, in_skeleton, comparable, identity)
+        return cls(page_ids, values, filled, markup, in_values, in_skeleton, comparable, small)
+
+    @property
+    def identity(self) -> NDArray[np.uint64]:
+        """What rows that are the same share; 0 for a row that is the same as no other."""
+        return self.identity_by(sketches.hash_rows(self.values), sketches.hash_rows(self.markup))
+
+    def identity_by(self, noise: NDArray[np.uint64], markup: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The same from hashes of both fingerprints."""
+        return np.where(self.comparable, np.maximum(noise ^ (markup >> np.uint64(1)), np.uint64(1)), self.small)

@@ -30,7 +30,7 @@ from samehand.grouping.forest import CheckRule
 from samehand.grouping.memory import release
 from samehand.grouping.probes import Buckets
 from samehand.grouping.sketches import NARROWEST, Sketches
-from samehand.methods.style.channels import Probes, sketches_from, stored_words
+from samehand.methods.style.channels import Probes, probe_plan, sketches_from
 from samehand.methods.style.fingerprints import STORED_COLUMNS, Stored
 from samehand.store.arrays import ArrayFiles, Shapes, map_array
 from samehand.store.done import digest_of
@@ -83,7 +83,8 @@ def _kept_arrays(folder: RunFolder, settings: Settings) -> list[NDArray[Any]]:
 
 def _counts(arrays: list[NDArray[Any]]) -> dict[str, int]:
     """What the record says of the arrays that are kept: their rows and checksums."""
-    return {"rows": len(arrays[0]), **dict(zip(_KEPT, map(_checksum, arrays), strict=True))}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return {"rows": len(arrays[0]), **dict(zip(_KEPT, pool.map(_checksum, arrays), strict=True))}
 
 
 def _checksum(mapped: NDArray[Any]) -> int:
@@ -138,9 +139,8 @@ class _Columns:
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         for column in self._mapped:
-            loaded = column.copy()
+            yield column
             release(self._mapped)
-            yield loaded
 
 
 def _source(folder: RunFolder, settings: Settings) -> str:
@@ -157,17 +157,18 @@ def _make(folder: RunFolder, settings: Settings, plan: Probes | None) -> dict[st
 
     def convert(number: int, first: int) -> None:
         for stored in stored_fingerprints(folder, number, settings):
-            for name, words in zip(_WORDS, stored_words(stored, settings), strict=True):
+            reduced = (plan or probe_plan(settings)).reduced(stored, settings)
+            for name, words in zip(_WORDS, reduced.words, strict=True):
                 files.put(name, first, words)
             for name in _FILLED:
                 files.put(name, first, getattr(stored, name))
             files.put("page_ids", first, stored.page_ids)
             files.put("comparable", first, stored.comparable)
             if plan:
-                files.put("identity", first, stored.identity)
-                for probe, column in enumerate(plan.columns(stored)):
+                files.put("identity", first, reduced.identity)
+                for probe, column in enumerate(reduced.columns):
                     files.put("columns", probe * starts[-1] + first, column)
-            first += len(stored.identity)
+            first += len(stored.page_ids)
 
     with files, ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(convert, numbers, starts[:-1]))
