@@ -1,5 +1,6 @@
 """Kernels of the sites method equal readable references: phrases, words, links, account ids."""
 
+import itertools
 import re
 from collections import Counter
 
@@ -72,6 +73,48 @@ def test_folding_never_makes_a_character_longer() -> None:
     assert fold_character(ord("É")) == ord("e")
 
 
+def folded_one_by_one(text: bytes) -> bytes:
+    """The characters one after the other. Bytes that are no UTF-8 vanish, as NUL does."""
+    found, gap = "", ""
+    for character in text.decode("utf-8", "surrogateescape"):
+        code = ord(character)
+        entry = 0xFFFF if 0xDC80 <= code <= 0xDCFF else int(folding_table()[code]) if code < 0x10000 else code
+        if entry == 0xFFFF:
+            continue
+        if entry == 0x20:
+            gap = "\n" if "\n" in (character, gap) else " "
+            continue
+        found += (gap if found else "") + chr(entry)
+        gap = ""
+    return found.encode()
+
+
+_BLANKS = [b" ", b"   ", b"\n", b" \n ", b"\t", b"\r\n", b" " * 70, b"\x0b", b"\x1c", b"\xc2\xa0", b"\n" + b" " * 40]
+_PIECES = [
+    b"a",
+    b"Word",
+    b"x" * 40,
+    b".",
+    b"`",
+    b"\xc3\x89",
+    "Ж日😀".encode(),
+    b"\x01",
+    b"\x7f",
+    b"\xff",
+    b"\xc3",
+    b"\x00",
+]
+
+
+@given(st.lists(st.lists(st.sampled_from([*_PIECES, *_BLANKS])).map(b"".join)), st.sampled_from([b"", b"z" * 64]))
+def test_texts_are_folded_as_one_character_after_the_other(texts: list[bytes], behind: bytes) -> None:
+    data, offsets = end_to_end([*texts, behind])
+    found, starts = folded(data, offsets, 1 << 20)
+    assert [found[start:end].tobytes() for start, end in itertools.pairwise(starts[:-1])] == [
+        folded_one_by_one(text) for text in texts
+    ]
+
+
 WORD = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]{1,2}|[\u0e00-\u0e7f]{1,4}|[a-z\u0080-\u0dff]+")
 
 
@@ -121,10 +164,10 @@ HREFS = st.sampled_from(
 )  # fmt: skip
 
 
-@given(st.lists(HREFS, max_size=12))
-def test_links(hrefs: list[str]) -> None:
+@given(st.lists(HREFS, max_size=12), st.sampled_from([1, 40]))
+def test_links(hrefs: list[str], behind: int) -> None:
     page = "".join(f"<a href='{href}'>x</a>" for href in hrefs).encode()
-    data, offsets = end_to_end([page + b" "])
+    data, offsets = end_to_end([page + b" " * behind])
     found = parse_pages(data, offsets)
     domains = end_to_end([b"own.test"])
     spans = (found.link_offsets, found.link_starts, found.link_lengths, link_hosts(data, offsets, found))
@@ -167,9 +210,9 @@ _PARTS = [
 ]
 
 
-@given(st.lists(st.sampled_from(_PARTS)))
-def test_account_ids(parts: list[str]) -> None:
-    page = " ".join(["", *parts, ""])
+@given(st.lists(st.sampled_from(_PARTS)), st.sampled_from([0, 40]))
+def test_account_ids(parts: list[str], behind: int) -> None:
+    page = " ".join(["", *parts, " " * behind])
     data, offsets = end_to_end([b"   ", page.encode()])
     ids, starts = owner_ids(data, offsets, 1 << 20)
     found = [

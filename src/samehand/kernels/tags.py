@@ -51,10 +51,10 @@ class Pages(NamedTuple):
 
 
 class Centre(NamedTuple):
-    """A page prepared for comparisons: a number for each of its tags (0: no such tag), their places as bits, counts."""
+    """A page prepared for comparisons: a number for each tag that it has, else 0; by number places and counts."""
 
     page: int
-    numbers: NDArray[np.uint32]
+    numbers: NDArray[np.uint16]
     places: NDArray[np.uint64]
     counts: NDArray[np.int32]
 
@@ -142,14 +142,14 @@ def count_columns(
 @nb.njit(cache=True, nogil=True)
 def make_centre(pages: Pages, page: int) -> Centre:
     """Prepares a page to be compared with others."""
-    numbers = np.zeros(ALL_TAGS, np.uint32)
-    counts = np.zeros(ALL_TAGS, np.int32)
+    numbers = np.zeros(ALL_TAGS, np.uint16)
     first, end = pages.bounds[page], pages.bounds[page + 1]
+    counts = np.zeros(end - first + 1, np.int32)
     for entry in range(first, end):
         numbers[pages.names[entry]] = entry - first + 1
-        counts[pages.names[entry]] = pages.counts[entry]
+        counts[entry - first + 1] = pages.counts[entry]
     tiles = (pages.lengths[page] + _TILE - 1) // _TILE
-    places = np.zeros((tiles, end - first + 1, _TILE_WORDS), np.uint64)
+    places = np.zeros((tiles, counts.size, _TILE_WORDS), np.uint64)
     for place in range(pages.lengths[page]):
         number = numbers[pages.tags[pages.starts[page] + place]]
         bit = place % _TILE + 1
@@ -171,7 +171,7 @@ def shared_names(pages: Pages, centre: Centre, page: int) -> int:
     """The most tags that a page and the centre can share, by their names (bound B)."""
     shared = 0
     for entry in range(np.uint64(pages.bounds[page]), np.uint64(pages.bounds[page + 1])):
-        shared += min(pages.counts[entry], centre.counts[pages.names[entry]])
+        shared += min(pages.counts[entry], centre.counts[centre.numbers[pages.names[entry]]])
     return shared
 
 

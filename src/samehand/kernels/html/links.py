@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, finish
+from samehand.kernels.html.blocks import BLOCK, find_byte
 from samehand.kernels.html.entities import References, copy_span
 from samehand.kernels.html.page import EXPANSION
 from samehand.kernels.pointers import lend, pointer
@@ -44,15 +45,16 @@ def host_start(data: NDArray[np.uint8], start: int, end: int) -> int:
     """The position of the host in an absolute address (http://, https:// or //); -1 if there is none."""
     while start < end and data[start] <= 0x20:
         start += 1
-    at = start
-    scheme = b"https"
-    while at < end and at - start < 5 and (data[at] | 0x20) == scheme[at - start]:
-        at += 1
-    if at > start and not (at - start >= 4 and at < end and data[at] == 0x3A):
-        return -1
-    at += at > start  # the colon
-    if at + 2 < end and data[at] == 0x2F and data[at + 1] == 0x2F:
-        return at + 2
+    if start < end and (data[start] | 0x20) == 0x68:
+        is_http = end - start > 4 and (data[start + 1] | 0x20) == 0x74
+        if not (is_http and (data[start + 2] | 0x20) == 0x74 and (data[start + 3] | 0x20) == 0x70):
+            return -1
+        start += 4 + int((data[start + 4] | 0x20) == 0x73)
+        if start >= end or data[start] != 0x3A:
+            return -1
+        start += 1
+    if start + 2 < end and data[start] == 0x2F and data[start + 1] == 0x2F:
+        return start + 2
     return -1
 
 
@@ -63,11 +65,13 @@ def _host_of(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
 
 
 @helper
-def _has_reference(data: NDArray[np.uint8], start: int, end: int) -> bool:
-    """Whether an ampersand stands in data[start:end]."""
-    while start < end and data[start] != _AMPERSAND:
+def find_in_link(source: NDArray[np.uint8], start: int, end: int, byte: np.uint8, size: int) -> int:
+    """The first position of a byte in an address, or its end. Nothing behind the `size` bytes of the data is read."""
+    if end + BLOCK <= size:
+        return int(np.int64(find_byte(source, np.uint64(start), np.uint64(end), byte)))
+    while start < end and source[start] != byte:
         start += 1
-    return start < end
+    return start
 
 
 @nb.njit(cache=True, nogil=True)
@@ -82,18 +86,16 @@ def link_hosts(
     """The hash of each link's host, 0 for relative links. The links of page i begin at link_offsets[i]."""
     hosts = np.zeros(link_starts.size, np.uint64)
     head = np.empty(EXPANSION * LONGEST_HEAD + 1, np.uint8)
+    source, decoded, tables = pointer(data), pointer(head), lend(references)
     for page in range(page_starts.size):
         for link in range(link_offsets[page], link_offsets[page + 1]):
             start = page_starts[page] + link_starts[link]
             end = start + min(link_lengths[link], LONGEST_HEAD)
-            if _has_reference(data, start, end):
-                bounds = np.uint64(start), np.uint64(end)
-                stop = copy_span(
-                    pointer(data), bounds[0], bounds[1], True, True, lend(references), pointer(head), np.uint64(0)
-                )
-                hosts[link] = _host_of(head, int(np.int64(0)), int(np.int64(stop)))
+            if find_in_link(source, start, end, _AMPERSAND, data.size) < end:
+                stop = copy_span(source, np.uint64(start), np.uint64(end), True, True, tables, decoded, np.uint64(0))
+                hosts[link] = _host_of(decoded, int(np.int64(0)), int(np.int64(stop)))
             else:
-                hosts[link] = _host_of(data, start, end)
+                hosts[link] = _host_of(source, start, end)
     return hosts
 
 
@@ -102,5 +104,5 @@ def hash_hosts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[n
     """The same hash for host names that lie end to end."""
     hosts = np.zeros(offsets.size - 1, np.uint64)
     for host in range(offsets.size - 1):
-        hosts[host] = _hash_host(data, offsets[host], offsets[host + 1])
+        hosts[host] = _hash_host(pointer(data), offsets[host], offsets[host + 1])
     return hosts

@@ -18,6 +18,7 @@ MAX_IDS = 8
 """Different ids of a page that are kept: the first ones."""
 
 _DASH = np.uint8(0x2D)
+_A, _B, _M, _TO_CAPITAL = np.uint8(0x61), np.uint8(0x62), np.uint8(0x6D), np.uint8(0x20)
 ANALYTICS, ADS, TAGS = 1, 2, 3
 """Kinds of ids."""
 KIND_BITS, NUMBER_BITS = 2, 14
@@ -37,7 +38,7 @@ def owner_ids(
         first, start = count, offsets[page]
         stop = min(offsets[page + 1], start + most)
         for block in range(start + 3, stop, BLOCK):
-            bits = _dashes(source, block, min(stop, block + BLOCK), data.size)
+            bits = _prefixed_dashes(source, block, min(stop, block + BLOCK), data.size)
             while bits and count - first < MAX_IDS:
                 dash = block + int(np.int64(first_bit(bits)))
                 bits &= bits - np.uint64(1)
@@ -50,16 +51,29 @@ def owner_ids(
     return found[:count], starts
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def _dashes(source: NDArray[np.uint8], block: int, stop: int, size: int) -> np.uint64:
-    """Bit i is set where source[block + i] is a dash, before `stop`. Nothing from `size` on is read."""
-    bits = np.uint64(0)
+@helper
+def _prefixed_dashes(source: NDArray[np.uint8], block: int, stop: int, size: int) -> np.uint64:
+    """Bit i is set where source[block + i] is a dash, before `stop`, behind the last letter of UA, pub or GTM.
+
+    Hardly any block has one, so that the branch on it is foreseen. Nothing from `size` on is read.
+    """
     if block + BLOCK <= size:
-        bits = equal_bits(source, np.uint64(block), _DASH) & ((np.uint64(1) << np.uint64(stop - block)) - np.uint64(1))
-    else:
-        for place in range(block, stop):
-            bits |= np.uint64(source[place] == _DASH) << np.uint64(place - block)
+        last, inside = np.uint64(block - 1), (np.uint64(1) << np.uint64(stop - block)) - np.uint64(1)
+        letters = _either_case(source, last, _A) | _either_case(source, last, _B) | _either_case(source, last, _M)
+        found: np.uint64 = letters & equal_bits(source, np.uint64(block), _DASH) & inside
+        return found
+    bits = np.uint64(0)
+    for place in range(block, stop):
+        bits |= np.uint64(source[place] == _DASH) << np.uint64(place - block)
     return bits
+
+
+@helper
+def _either_case(source: NDArray[np.uint8], position: np.uint64, letter: np.uint8) -> np.uint64:
+    """Bit i is set where byte i of the block at `position` is a letter, small or capital."""
+    small: np.uint64 = equal_bits(source, position, letter)
+    capital: np.uint64 = equal_bits(source, position, letter - _TO_CAPITAL)
+    return small | capital
 
 
 @helper

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from samehand.kernels import helper
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME
-from samehand.kernels.html.links import host_start
+from samehand.kernels.html.links import find_in_link, host_start
+from samehand.kernels.pointers import pointer
 
 MAX_LINKS = 2_000
 """Links beyond these are not read: a home page shows its purpose before."""
@@ -31,6 +32,14 @@ class SiteLinks(NamedTuple):
     counts: NDArray[np.int32]
     targets: NDArray[np.uint64]
     target_links: NDArray[np.int32]
+
+
+class Domain(NamedTuple):
+    """The domain of a site, lent to small functions: so many bytes of the names, from `start` on."""
+
+    names: NDArray[np.uint8]
+    start: int
+    size: int
 
 
 @nb.njit(cache=True, nogil=True)
@@ -56,28 +65,28 @@ def site_links(
     )
     hosts, paths = np.empty(MAX_LINKS, np.uint64), np.empty(MAX_LINKS, np.uint64)
     queries = np.empty(MAX_LINKS, np.uint64)
+    source, names = pointer(data), pointer(domains)
     for page in range(pages):
-        domain = domains[domain_offsets[page] : domain_offsets[page + 1]]
+        domain = Domain(names, domain_offsets[page], domain_offsets[page + 1] - domain_offsets[page])
         foreign, asked = 0, 0
         first = link_offsets[page]
         for link in range(first, min(link_offsets[page + 1], first + MAX_LINKS)):
             start = page_starts[page] + link_starts[link]
-            href = data[start : start + link_lengths[link]]
-            begin = host_start(href, int(np.int64(0)), href.size)
-            stop = _host_stop(href, begin) if begin >= 0 else 0
-            mark = _mark(href, stop)
-            found.counts[page, WORDS] += _holds_words(href, mark)
-            if link_hosts[link] and not (begin >= 0 and _is_below(href, begin, stop, domain)):
+            end = start + link_lengths[link]
+            begin = host_start(source, start, end)
+            stop = _host_stop(source, begin, end) if begin >= 0 else start
+            mark = find_in_link(source, stop, end, _QUESTION, data.size)
+            found.counts[page, WORDS] += _holds_words(source, mark, end)
+            if link_hosts[link] and not (begin >= 0 and _is_below(source, begin, stop, domain)):
                 hosts[foreign] = link_hosts[link]
                 foreign += 1
-                found.counts[page, TO_NAME] += domain.size > 0 and _tells(href, stop, domain)
+                found.counts[page, TO_NAME] += domain.size > 0 and _tells(source, start, stop, end, domain)
                 continue
             found.counts[page, OWN] += 1
-            if mark < href.size:
-                named = (
-                    begin if begin >= 0 and stop - begin > domain.size + 4 else stop
-                )  # a name below www is no page of it
-                paths[asked], queries[asked] = _hash_bytes(href, named, mark), _hash_bytes(href, mark, href.size)
+            if mark < end:
+                is_name = begin >= 0 and stop - begin > domain.size + 4  # a name below www is no page of it
+                paths[asked] = _hash_bytes(source, begin if is_name else stop, mark)
+                queries[asked] = _hash_bytes(source, mark, end)
                 asked += 1
         found.counts[page, FOREIGN] = foreign
         found.counts[page, QUERIES] = _most_queries(paths[:asked], queries[:asked])
@@ -86,44 +95,44 @@ def site_links(
 
 
 @helper
-def _host_stop(href: NDArray[np.uint8], begin: int) -> int:
+def _host_stop(source: NDArray[np.uint8], begin: int, end: int) -> int:
     stop = begin
-    while stop < href.size and href[stop] not in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) and href[stop] > 0x20:
+    while stop < end and source[stop] not in (0x2F, 0x3A, 0x3F, 0x23, 0x5C) and source[stop] > 0x20:
         stop += 1
     return stop
 
 
 @helper
-def _is_below(href: NDArray[np.uint8], begin: int, stop: int, domain: NDArray[np.uint8]) -> bool:
+def _is_below(source: NDArray[np.uint8], begin: int, stop: int, domain: Domain) -> bool:
     """Whether the host is the domain, or a name below it."""
-    size = domain.size
-    if size == 0 or stop - begin < size:
+    own = stop - domain.size
+    if domain.size == 0 or own < begin:
         return False
-    if stop - begin > size and href[stop - size - 1] != _DOT:
+    if own > begin and source[own - 1] != _DOT:
         return False
-    for place in range(size):
-        byte = href[stop - size + place]
+    for place in range(domain.size):
+        byte = source[own + place]
         if 0x41 <= byte <= 0x5A:
             byte += np.uint8(0x20)
-        if byte != domain[place]:
+        if byte != domain.names[domain.start + place]:
             return False
     return True
 
 
 @helper
-def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bool:
-    """Whether the address behind the host has the bare domain as a value or as a step of its path.
+def _tells(source: NDArray[np.uint8], start: int, stop: int, end: int, domain: Domain) -> bool:
+    """Whether the address behind the host, which ends at `stop`, has the bare domain as a value or a step of its path.
 
     An address of the site ("u=http://domain/", as buttons to share have it) is none.
     """
-    for begin in range(max(start, 2), href.size - domain.size + 1):
-        before, end = href[begin - 1], begin + domain.size
-        if before != 0x3D and (before != _SLASH or href[begin - 2] == _SLASH):
+    for begin in range(max(stop, start + 2), end - domain.size + 1):
+        before, behind = source[begin - 1], begin + domain.size
+        if before != 0x3D and (before != _SLASH or source[begin - 2] == _SLASH):
             continue
-        if end < href.size and href[end] not in (0x26, 0x23, 0x2F, 0x3F, 0x3B):
+        if behind < end and source[behind] not in (0x26, 0x23, 0x2F, 0x3F, 0x3B):
             continue
         place = 0
-        while place < domain.size and (href[begin + place] | np.uint8(0x20)) == (domain[place] | np.uint8(0x20)):
+        while place < domain.size and (source[begin + place] | 0x20) == (domain.names[domain.start + place] | 0x20):
             place += 1
         if place == domain.size:
             return True
@@ -131,38 +140,32 @@ def _tells(href: NDArray[np.uint8], start: int, domain: NDArray[np.uint8]) -> bo
 
 
 @helper
-def _mark(href: NDArray[np.uint8], start: int) -> int:
-    """The position of the question mark, or the end."""
-    while start < href.size and href[start] != _QUESTION:
-        start += 1
-    return start
-
-
-@helper
-def _holds_words(href: NDArray[np.uint8], start: int) -> bool:
+def _holds_words(source: NDArray[np.uint8], start: int, end: int) -> bool:
     """Whether a blank, or a character beyond ASCII, is in the query: keywords have them, numbers of pages have not."""
-    for place in range(start, href.size):
-        byte = href[place]
+    for place in range(start, end):
+        byte = source[place]
         if byte == 0x2B or byte >= 0x80:
             return True
-        if byte != 0x25 or place + 2 >= href.size:
+        if byte != 0x25 or place + 2 >= end:
             continue
-        if href[place + 1] >= 0x38 or (href[place + 1] == 0x32 and href[place + 2] == 0x30):
+        if source[place + 1] >= 0x38 or (source[place + 1] == 0x32 and source[place + 2] == 0x30):
             return True
     return False
 
 
 @helper
-def _hash_bytes(href: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+def _hash_bytes(source: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     state = FNV_BASIS
     for position in range(start, end):
-        state = (state ^ np.uint64(href[position])) * FNV_PRIME
+        state = (state ^ np.uint64(source[position])) * FNV_PRIME
     return state
 
 
 @helper
 def _most_queries(paths: NDArray[np.uint64], queries: NDArray[np.uint64]) -> int:
     """Different queries to the path that has the most of them; 0 for fewer than LEAST_QUERIES."""
+    if paths.size < LEAST_QUERIES:
+        return 0
     order = np.argsort(queries)
     order = order[np.argsort(paths[order], kind="mergesort")]
     most, current = 0, 0

@@ -1,4 +1,4 @@
-"""Many phrases in many texts at once, and the folding of the text that they are looked for in.
+"""Many phrases in many texts at once.
 
 Texts lie end to end: text i is data[offsets[i]:offsets[i+1]]. Every phrase has an anchor: four of its bytes, and the
 four bytes one further on. One of the two begins at an even distance from the start of the text, so only every second
@@ -18,16 +18,12 @@ from samehand.kernels import helper
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html.blocks import word_at
 from samehand.kernels.pointers import lend, pointer
-from samehand.kernels.utf8 import put_character, wide_character
 
-DROPPED, BLANK = 0xFFFF, 0x20
-"""Entries of a folding table: a character that vanishes, and one that separates words."""
 NO_PHRASE = -1
 ANCHOR_BYTES, SAMPLE_BYTES = 4, 8
 BUCKET_BITS, CONTEXT_BITS, CONTEXT_FACTOR = 13, 14, 37
 
 _ONE, _THREE = np.uint64(1), np.uint64(3)
-_NEWLINE, _SPACE = np.uint8(10), np.uint8(32)
 _STEP, _WORD, _BLOCK = np.uint64(6), np.uint64(8), np.uint64(6 * 512)
 _CASE, _WINDOW = np.uint64(0x2020202020202020), np.uint64(0xFFFFFFFF)
 _LAST, _LONGER = np.int64((1 << 63) - 1), np.int64(1 << 16)
@@ -84,45 +80,6 @@ class _Span(NamedTuple):
     end: int
     last_word: int
     width: int
-
-
-@nb.njit(cache=True, nogil=True)
-def fold_texts(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], table: NDArray[np.uint16], most: int
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The first `most` bytes of each text, folded by a table of 65,536 characters, which makes no character longer.
-
-    Runs of blanks become one blank, or one line feed if there was one among them. Bytes that are no UTF-8 vanish.
-    """
-    sizes = 0
-    for number in range(offsets.size - 1):
-        sizes += min(offsets[number + 1] - offsets[number], most)
-    folded, starts = np.empty(sizes + 4, np.uint8), np.zeros(offsets.size, np.int64)
-    length = np.uint64(0)
-    for number in range(offsets.size - 1):
-        position = np.uint64(offsets[number])
-        end = np.uint64(min(offsets[number + 1], offsets[number] + most))
-        begin, gap = length, np.uint8(0)
-        while position < end:
-            code, size = np.uint32(data[position]), _ONE
-            if code >= 0x80:
-                code, size = wide_character(data, position, end)
-            position += size
-            entry = code
-            if code < 0x10000:
-                entry = np.uint32(table[code])
-            if entry == DROPPED:
-                continue
-            if entry == BLANK:
-                gap = _NEWLINE if code == 10 or gap == _NEWLINE else _SPACE
-                continue
-            if gap and length > begin:
-                folded[length] = gap
-                length += _ONE
-            gap = np.uint8(0)
-            length = put_character(np.uint64(entry), folded, length)
-        starts[number + 1] = length
-    return folded[:length], starts
 
 
 @nb.njit(cache=True, nogil=True, inline="always")

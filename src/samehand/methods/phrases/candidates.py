@@ -7,18 +7,21 @@ half of the pages that hold it are candidates themselves: idioms and set phrases
 
 import dataclasses
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from samehand.base.settings import Settings
+from samehand.grouping.memory import mapped_zeros, release
 from samehand.kernels.phrases.groups import count_holders, covered_words
 from samehand.kernels.phrases.runs import unbroken, without_passages
 from samehand.kernels.phrases.windows import window_hashes
 from samehand.methods.phrases.shared import SharedWindows, Windows, shared_windows
 from samehand.store.folder import RunFolder
 from samehand.store.tables import PAGES, PHRASES_WORDS
+from samehand.store.taken import taken_lists
 
 PHRASE = 5
 """Words of a phrase."""
@@ -31,6 +34,8 @@ ROUNDS = 4
 """How often candidates and telling phrases are found from each other; the third round changes little."""
 LEAST_WORDS = 50
 """Shorter pages hold too few phrases to tell anything."""
+_STRETCH_PAGES = 1 << 10
+"""Pages whose words are in memory together: 5 million words at most."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,12 +72,26 @@ class Candidates:
         )
 
 
+class PageStretch(NamedTuple):
+    """Consecutive pages: the first row, the words, where those of a page begin, the sites of the pages."""
+
+    first: int
+    words: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+    sites: NDArray[np.int32]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredWords:
-    """The words of all pages, which are read anew for each pass, and the site of each page."""
+    """The words of all pages, end to end in a file that is mapped: those of row i begin at starts[i].
+
+    They are passed over six times, and to unpack them from the table takes longer than most of these passes.
+    """
 
     folder: RunFolder
     sites: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    words: NDArray[np.uint32]
 
     @classmethod
     def of(cls, folder: RunFolder) -> "StoredWords":
@@ -81,38 +100,54 @@ class StoredWords:
         site = pc.coalesce(named.column("url_host_private_domain"), named.column("url_host_name")).combine_chunks()
         codes = site.dictionary_encode().indices
         alone = pc.add(np.arange(len(site)), len(site)).cast(codes.type)
-        return cls(folder, pc.coalesce(codes, alone).to_numpy())
+        rows = np.arange(len(site))
+        starts, words = taken_lists(folder, PHRASES_WORDS, "word_hashes", rows, np.uint32)
+        return cls(folder, pc.coalesce(codes, alone).to_numpy(), starts, words)
 
-    def pages(self) -> Iterator[tuple[int, NDArray[np.uint32], NDArray[np.int64], NDArray[np.int32]]]:
-        """Batches of pages: the first row, the words, where those of a page begin, the sites."""
-        first = 0
-        for batch in self.folder.iterate(PHRASES_WORDS, ["word_hashes"]):
-            lists = batch.column("word_hashes")
-            bounds = lists.offsets.to_numpy().astype(np.int64)
-            words = lists.flatten().to_numpy().copy()
-            yield first, words, bounds - bounds[0], self.sites[first : first + len(batch)].copy()
-            first += len(batch)
+    def pages(self) -> Iterator[PageStretch]:
+        """All pages, a stretch of them at a time."""
+        for first in range(0, self.sites.size, _STRETCH_PAGES):
+            starts = self.starts[first : first + _STRETCH_PAGES + 1]
+            sites = self.sites[first : first + _STRETCH_PAGES].copy()
+            yield PageStretch(first, np.array(self.words[starts[0] : starts[-1]]), starts - starts[0], sites)
+            release(self.words)
 
     def phrases(self) -> Iterator[Windows]:
         """The 5-grams of all pages."""
         for first, words, bounds, sites in self.pages():
             yield Windows(first, window_hashes(words, bounds, PHRASE), bounds, sites)
 
-    def passages(self, shared: SharedWindows) -> Iterator[Windows]:
+    def numbered(self, shared: SharedWindows) -> NDArray[np.int32]:
+        """The number of the shared 5-gram that begins at each word, -1 for none, in a file that is mapped."""
+        numbers = mapped_zeros(self.folder.path, self.words.shape, np.int32)
+        for windows in self.phrases():
+            begin = self.starts[windows.first_row]
+            numbers[begin : begin + windows.hashes.size] = shared.find(windows.hashes)
+            release(numbers)
+        return numbers
+
+    def passages(self, numbers: NDArray[np.int32]) -> Iterator[Windows]:
         """The windows of PASSAGE words whose 5-grams are all shared."""
         for first, words, bounds, sites in self.pages():
-            found = shared.find(window_hashes(words, bounds, PHRASE))
+            found = self.part_of(numbers, first, words.size)
             hashes = window_hashes(words, bounds, PASSAGE) * unbroken(found, bounds, PASSAGE - PHRASE + 1)
             yield Windows(first, hashes, bounds, sites)
+
+    def part_of(self, numbers: NDArray[np.int32], first: int, words: int) -> NDArray[np.int32]:
+        """The numbers of so many words, from the row `first` on, in memory."""
+        begin = self.starts[first]
+        found = np.array(numbers[begin : begin + words])
+        release(numbers)
+        return found
 
 
 def find_candidates(folder: RunFolder, settings: Settings) -> Candidates:
     """The pages whose share of telling phrases reaches the bar, with these phrases."""
     stored = StoredWords.of(folder)
-    words = sum(hashes.size for _, hashes, _, _ in stored.pages())
-    shared = shared_windows(stored.phrases, words, least_pages=LEAST_PAGES)
-    passages = shared_windows(lambda: stored.passages(shared), words, least_pages=LEAST_PAGES)
-    found = _first_candidates(stored, shared, passages, settings.min_phrase_share)
+    shared = shared_windows(stored.phrases, stored.words.size, least_pages=LEAST_PAGES)
+    numbers = stored.numbered(shared)
+    passages = shared_windows(lambda: stored.passages(numbers), stored.words.size, least_pages=LEAST_PAGES)
+    found = _first_candidates(stored, numbers, shared.pages, passages, settings.min_phrase_share)
     for _ in range(ROUNDS):
         every = np.ones(found.rows.size, np.bool_)
         holders, on_sites = count_holders(found.phrases, found.bounds, every, found.sites, found.held_by.size)
@@ -122,13 +157,17 @@ def find_candidates(folder: RunFolder, settings: Settings) -> Candidates:
 
 
 def _first_candidates(
-    stored: StoredWords, shared: SharedWindows, passages: SharedWindows, least_share: float
+    stored: StoredWords,
+    numbers: NDArray[np.int32],
+    held_by: NDArray[np.int32],
+    passages: SharedWindows,
+    least_share: float,
 ) -> Candidates:
     """The pages whose share of shared phrases, telling or not, reaches the bar."""
     nothing = np.zeros(0, np.int64)
     parts: list[tuple[NDArray[np.integer], ...]] = [(nothing,) * 5]
     for first, words, bounds, _ in stored.pages():
-        found = shared.find(window_hashes(words, bounds, PHRASE))
+        found = stored.part_of(numbers, first, words.size)
         long = passages.find(window_hashes(words, bounds, PASSAGE))
         kept, covered = without_passages(found, long, bounds, PHRASE, PASSAGE)
         sizes = np.diff(bounds)
@@ -146,5 +185,5 @@ def _first_candidates(
         np.concatenate([np.zeros(1, np.int64), np.cumsum(number)]),
         phrases.astype(np.int32),
         places.astype(np.int32),
-        shared.pages,
+        held_by,
     )

@@ -69,17 +69,21 @@ def shared_windows(read: Read, words: int, *, least_pages: int) -> SharedWindows
     seen = np.zeros(size, np.uint8)
     for windows in read():
         note_windows(windows.hashes, seen)
-    parts = 1 + int(seen[seen >= least_pages].sum(dtype=np.int64)) // MOST_COUNTED
-    found = [_counted(read, seen, least_pages, parts, part) for part in range(parts)]
+    often = seen[seen >= least_pages]
+    parts = 1 + int(often.sum(dtype=np.int64)) // MOST_COUNTED
+    found = [_counted(read, seen, least_pages, parts, part, often.size // parts) for part in range(parts)]
     keys, pages = (np.concatenate(column) for column in zip(*found, strict=True))
     return SharedWindows.of(keys, pages)
 
 
 def _counted(
-    read: Read, seen: NDArray[np.uint8], least_pages: int, parts: int, part: int
+    read: Read, seen: NDArray[np.uint8], least_pages: int, parts: int, part: int, expected: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Hashes and pages of the shared windows in one part of the hashes."""
-    entries, filled = _entries(_FIRST_SIZE), np.zeros(1, np.int64)
+    """Hashes and pages of the shared windows in one part of the hashes. The table has room for `expected` at once."""
+    size = _FIRST_SIZE
+    while size < 2 * expected:
+        size *= 2
+    entries, filled = _entries(size), np.zeros(1, np.int64)
     for windows in read():
         kept = keep_windows(windows.hashes, seen, least_pages, parts, part)
         done, last = 0, windows.bounds.size - 1

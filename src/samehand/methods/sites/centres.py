@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from samehand.base.errors import SettingsError
 from samehand.kernels import tags as kernel
-from samehand.methods.sites.tags import DistinctPages, TagSequences, distances_from, distinct_pages
+from samehand.kernels.centres import SKIPPED, next_centre
+from samehand.methods.sites.tags import DistinctPages, TagSequences, distinct_pages
 
 CLUSTERS_PER_PROVIDER = 16
 """k of section 4.2."""
-_SKIPPED = 4
-"""Place of the pages that were not compared, behind the counts of the kernel."""
 _CHUNK = 1024
 """Pages that a thread takes at a time."""
 
@@ -96,7 +95,7 @@ class _Search:
         self.centres: list[int] = []
         self.nearest = np.zeros(count, np.int32)
         self.distances = np.full(count, np.inf)
-        self.decided = np.zeros(5, np.int64)
+        self.decided = np.zeros(SKIPPED + 1, np.int64)
 
     def radius(self) -> float:
         """The largest distance of a page from its centre; -1 if there are no pages."""
@@ -108,30 +107,16 @@ class _Search:
 
     def add(self, page: int) -> None:
         """Makes a page the next centre and gives it the pages that are closer to it than to their own centre."""
-        centre = kernel.make_centre(self._pages, page)
-        candidates = np.arange(self.nearest.size)
-        sparing = self._sparing()
-        if sparing.size:
-            apart = np.zeros(len(self.centres))
-            apart[sparing] = distances_from(centre, self._pages, np.array(self.centres)[sparing])
-            self.decided[kernel.D] += sparing.size
-            candidates = np.flatnonzero(self.distances > apart[self.nearest] / 2)  # equation 2
-        self.decided[_SKIPPED] += len(self.centres) - sparing.size + self.nearest.size - candidates.size
+        centres = np.array(self.centres, np.int64)
+        centre, candidates = next_centre(self._pages, page, centres, self.nearest, self.distances, self.decided)
         chunks = [candidates[start : start + _CHUNK] for start in range(0, candidates.size, _CHUNK)]
         number = len(self.centres)
         self.centres.append(page)
         if len(chunks) == 1:
-            self.decided[:_SKIPPED] += self._move(centre, chunks[0], number)
+            self.decided[:SKIPPED] += self._move(centre, chunks[0], number)
         else:
             for decided in self._pool.map(lambda chunk: self._move(centre, chunk, number), chunks):
-                self.decided[:_SKIPPED] += decided
-
-    def _sparing(self) -> NDArray[np.int64]:
-        """The centres that may spare a page the comparison: those with a page at most half of the largest distance, 1,
-        away. A centre that has no other page is not among them.
-        """
-        near = np.bincount(self.nearest[self.distances <= 0.5], minlength=len(self.centres))
-        return np.flatnonzero(near > 1)
+                self.decided[:SKIPPED] += decided
 
     def _move(self, centre: kernel.Centre, chunk: NDArray[np.int64], number: int) -> NDArray[np.int64]:
         return kernel.move_nearer(self._pages, centre, chunk, number, self.nearest, self.distances)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from samehand.base.wording import count
 from samehand.methods.sites.centres import CLUSTERS_PER_PROVIDER, Calls, cluster_figures, k_centres
-from samehand.methods.sites.evidence import ENOUGH_PROSE, Evidence, cluster_evidence
+from samehand.methods.sites.evidence import ENOUGH_PROSE, Evidence, cluster_evidence, evidence_of_clusters
 from samehand.methods.sites.features import Features
 from samehand.methods.sites.kinds import BARE
 from samehand.methods.sites.purpose import FEED, KEYWORDS, OFFER, STRONG, has_purpose
@@ -111,7 +111,8 @@ def judge_group(
 ) -> JudgedGroup:
     """Clusters and judges the sites of `rows`, which are in the order of their page ids."""
     inside_rows = rows[np.array([not rules.evidence or _joins(features, row) for row in rows.tolist()], np.bool_)]
-    clusters, average, calls = [], 0.0, Calls()
+    cut: list[tuple[NDArray[np.int64], NDArray[np.float64], int]] = []
+    average, calls = 0.0, Calls()
     waiting = [(inside_rows, 1)] if inside_rows.size else []
     while waiting:
         members, round_number = waiting.pop()
@@ -126,7 +127,9 @@ def judge_group(
             if loose and round_number < rules.rounds and clustering.centres.size > 1:
                 waiting.append((members[inside], round_number + 1))
             elif inside.any():
-                clusters.append(_judge_cluster(members[inside], clustering.distances[inside], centre, features, rules))
+                cut.append((members[inside], clustering.distances[inside], centre))
+    evidence = evidence_of_clusters(features, [rows for rows, _, _ in cut])
+    clusters = [_judge_cluster(*one, measured, features, rules) for one, measured in zip(cut, evidence, strict=True)]
     found = [(row, one) for cluster in clusters for row, one in _memberships(cluster, rules)]
     return JudgedGroup(clusters, average, calls, dict(found))
 
@@ -139,9 +142,13 @@ def _joins(features: Features, row: int) -> bool:
 
 
 def _judge_cluster(
-    rows: NDArray[np.int64], distances: NDArray[np.float64], centre: int, features: Features, rules: Rules
+    rows: NDArray[np.int64],
+    distances: NDArray[np.float64],
+    centre: int,
+    evidence: Evidence,
+    features: Features,
+    rules: Rules,
 ) -> Cluster:
-    evidence = cluster_evidence(features, rows)
     mean, limit = float(distances.mean()), rules.max_mean_distance
     score = evidence.score(mean, limit)
     shown = _shows_purpose(features, rows)

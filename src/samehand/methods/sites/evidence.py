@@ -14,6 +14,7 @@ The score is made of sameness alone. It accuses nobody: clusters.py asks for pur
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +58,16 @@ class PageFigures:
     no_title: NDArray[np.float64]
     shared_targets: NDArray[np.float64]
 
-    def at(self, places: NDArray[np.int64]) -> "PageFigures":
+    def at(self, places: NDArray[np.int64] | slice) -> "PageFigures":
         """The figures of the pages at these places."""
-        return PageFigures(*(getattr(self, field.name)[places] for field in dataclasses.fields(self)))
+        return PageFigures(
+            self.words[places],
+            self.same_text_share[places],
+            self.prose[places],
+            self.own_title[places],
+            self.no_title[places],
+            self.shared_targets[places],
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,30 +127,45 @@ class Evidence:
 
 def cluster_evidence(features: Features, rows: NDArray[np.int64]) -> Evidence:
     """The figures of the pages in `rows`, which form a cluster."""
-    return _alone(features, int(rows[0])) if rows.size == 1 else _together(features, rows)
+    return evidence_of_clusters(features, [rows])[0]
 
 
-def _alone(features: Features, row: int) -> Evidence:
-    """The same for one page, with which nothing is shared: most clusters of real pages are one page."""
-    words, links = float(features.words[row]), float(features.links[row])
-    own_title = bool(features.title_keys[row] != 0)
-    no_title = 0.5 * bool(features.starts_with_domain[row]) if own_title else 1.0
-    asked = 0.5 * float(features.query_links[row])
-    targets = min(1.0, asked / links) if links else (-1.0 if features.redirect_targets[row] else np.nan)
-    prose = max(0.0, words - LINK_WORDS * links - AD_WORDS * asked)
-    figures = (words, 0.0, prose, own_title, no_title, targets)
-    return Evidence(
-        same_text_share=0.0 if words else 1.0,
-        own_words=words,
-        prose=prose,
-        same_title=no_title,
-        shared_targets=0.0 if np.isnan(targets) else targets,
-        words=words,
-        own_name=float(features.own_names[row]),
-        purpose=float(has_purpose(features.purposes[row : row + 1])[0]),
-        distinct_owners=1,
-        pages=PageFigures(*(np.array([value]) for value in figures)),
-    )
+def evidence_of_clusters(features: Features, clusters: Sequence[NDArray[np.int64]]) -> list[Evidence]:
+    """The figures of the pages of each cluster. Most clusters of real pages are one page: they are measured at once."""
+    alone = [rows for rows in clusters if rows.size == 1]
+    found = iter(_each_alone(features, np.concatenate(alone)) if alone else ())
+    return [next(found) if rows.size == 1 else _together(features, rows) for rows in clusters]
+
+
+def _each_alone(features: Features, rows: NDArray[np.int64]) -> list[Evidence]:
+    """The same for each of these pages, with which nothing is shared."""
+    words, links = features.words[rows].astype(np.float64), features.links[rows].astype(np.float64)
+    own_title = features.title_keys[rows] != 0
+    no_title = np.where(own_title, 0.5 * features.starts_with_domain[rows], 1.0)
+    asked = 0.5 * features.query_links[rows]
+    unlinked = np.where(features.redirect_targets[rows] != 0, -1.0, np.nan)
+    targets = np.where(links > 0, np.minimum(1.0, asked / np.maximum(1.0, links)), unlinked)
+    prose = np.maximum(0.0, words - LINK_WORDS * links - AD_WORDS * asked)
+    pages = PageFigures(words, np.zeros(rows.size), prose, own_title, no_title, targets)
+    figures = (words, prose, no_title, np.nan_to_num(targets), features.own_names[rows] * 1.0)
+    purposes = has_purpose(features.purposes[rows]) * 1.0
+    return [
+        Evidence(
+            same_text_share=0.0 if words_here else 1.0,
+            own_words=words_here,
+            prose=prose_here,
+            same_title=same_title,
+            shared_targets=shared_targets,
+            words=words_here,
+            own_name=own_name,
+            purpose=purpose,
+            distinct_owners=1,
+            pages=pages.at(slice(place, place + 1)),
+        )
+        for place, (words_here, prose_here, same_title, shared_targets, own_name, purpose) in enumerate(
+            zip(*(values.tolist() for values in (*figures, purposes)), strict=True)
+        )
+    ]
 
 
 def _together(features: Features, rows: NDArray[np.int64]) -> Evidence:

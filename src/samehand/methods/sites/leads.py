@@ -31,7 +31,8 @@ _LEADS = ((REFRESH, _REFRESHES), (FRAME, _FRAMES), (SCRIPT, _SCRIPTS), (FORM, _F
 """The first match of any of these in a source in lower case. Each begins with a word, which is found fast."""
 _PARKING = re.compile(rb"(?<![a-z])(?:park|parked|parking|parkingpage)(?![a-z])", re.IGNORECASE)
 _HOST = re.compile(rb"^\s*(?:https?:)?//([^/?#:\s]+)", re.IGNORECASE)
-_LOADED = re.compile(rb"\bsrc\s{0,9}=\s{0,9}[\"']?\s{0,9}(?:https?:)?//([^\"'\s>]{1,1000})")
+_LOADED = re.compile(rb"src(?<=\bsrc)\s{0,9}=\s{0,9}[\"']?\s{0,9}(?:https?:)?//([^\"'\s>]{1,1000})")
+"""It begins with its letters, not with the word boundary before them: these are found fast."""
 
 
 class Lead(NamedTuple):

@@ -15,19 +15,17 @@ from numpy.typing import NDArray
 
 from samehand.base.buffers import read_only
 from samehand.kernels.hashing import GOLDEN
+from samehand.kernels.text.folding import BLANK, DROPPED, fold_texts
 from samehand.kernels.text.phrases import (
     ANCHOR_BYTES,
-    BLANK,
     BUCKET_BITS,
     CONTEXT_BITS,
     CONTEXT_FACTOR,
-    DROPPED,
     NO_PHRASE,
     SAMPLE_BYTES,
     Anchors,
     Found,
     find_phrases,
-    fold_texts,
 )
 
 SOURCE = "source-"
