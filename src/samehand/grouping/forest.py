@@ -145,10 +145,10 @@ def _check_blocks(
         counted = np.zeros(COUNTED, np.int64)
         while True:
             try:
-                shelf = divided.shelf(take())
-            except IndexError:
+                blocks = take()
+            except IndexError:  # no shelf is left
                 return counted
-            forests, here = _check_shelf(things, shelf, rule)
+            forests, here = _check_shelf(things, divided.shelf(blocks), rule)
             found.extend(forests)
             counted += here
 
