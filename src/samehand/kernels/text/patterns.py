@@ -106,9 +106,17 @@ def _add_windows(
             window = windows[place // WINDOW]
             if place % WINDOW == 0:
                 window[:] = 0
+            chain, long_chain, patchwork, stuffing = 0, 0, 0, 0
             for pattern in range(PATTERNS):
-                for kind in range(KINDS):
-                    window[kind] += table[rows[pattern], kind]
+                weights = table[rows[pattern]]
+                chain += weights[0]
+                long_chain += weights[1]
+                patchwork += weights[2]
+                stuffing += weights[3]
+            window[0] += chain  # sums in the array itself would be written to memory for each pattern
+            window[1] += long_chain
+            window[2] += patchwork
+            window[3] += stuffing
             place += 1
     return (place + WINDOW - 1) // WINDOW
 
