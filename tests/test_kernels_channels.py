@@ -49,13 +49,15 @@ def test_markup_alone_is_worth_less_than_noise() -> None:
 
 
 def rows_of(noise: np.ndarray, markup: np.ndarray) -> StyleRows:
+    lanes, markup_lanes = lanes_of(DIMENSIONS, bits=NARROW), lanes_of(MARKUP // 2, bits=NARROWEST)
     return StyleRows(
         sketch_words(noise),
         sketches.count_filled(noise),
-        lanes_of(DIMENSIONS, bits=NARROW),
+        lanes,
         *(part for half in halves(markup) for part in (sketch_words(half, NARROWEST), sketches.count_filled(half))),
-        lanes_of(MARKUP // 2, bits=NARROWEST),
+        markup_lanes,
         POOR,
+        *channels.full_tables(lanes, markup_lanes, POOR),
     )
 
 
@@ -66,8 +68,10 @@ def tables(draw: st.DrawFn, dimensions: int) -> np.ndarray:
     return np.array(draw(st.lists(rows, min_size=3, max_size=3)), np.uint32)
 
 
-@given(tables(DIMENSIONS), tables(MARKUP))
-def test_rows_equal_reference(noise: np.ndarray, markup: np.ndarray) -> None:
+@given(tables(DIMENSIONS), tables(MARKUP), st.booleans())
+def test_rows_equal_reference(noise: np.ndarray, markup: np.ndarray, is_full: bool) -> None:
+    if is_full:  # those are looked up in tables
+        noise, markup = (np.where(values == reference.EMPTY, 7, values).astype(np.uint32) for values in (noise, markup))
     table = rows_of(noise, markup)
     across = channels.cross_similarities(table, table)
     for left, right in np.ndindex(3, 3):

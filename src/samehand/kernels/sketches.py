@@ -201,7 +201,7 @@ def _is_set(word: np.uint64, low: np.uint64) -> np.uint64:
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)
-def _equal_lanes(rows: SketchRows, first: np.uint64, others: SketchRows, second: np.uint64) -> np.uint64:
+def equal_lanes(rows: SketchRows, first: np.uint64, others: SketchRows, second: np.uint64) -> np.uint64:
     """Lanes that are equal in two rows, whose words begin at `first` and `second`: 8 words at a time, then the rest."""
     width, low = np.uint64(rows.lanes.words), rows.lanes.low
     equal = place = np.uint64(0)
@@ -232,7 +232,7 @@ def matches_between(
     lanes = rows.lanes
     width = np.uint64(lanes.words)
     first, second = row * width, other * width
-    equal = _equal_lanes(rows, first, others, second)
+    equal = equal_lanes(rows, first, others, second)
     empty_in_both = np.uint64(0)
     # Most pages fill every dimension, and then no lane can be empty in both. Those that are count as equal.
     if rows.filled[row] < lanes.dimensions and others.filled[other] < lanes.dimensions:
@@ -240,8 +240,13 @@ def matches_between(
             empty_in_both += ones(~_is_set(~(rows.words[first + place] & others.words[second + place]), lanes.low))
     in_either = lanes.dimensions - np.int64(empty_in_both)
     in_both = np.int64(rows.filled[row]) + np.int64(others.filled[other]) - in_either
-    true = (np.float64(equal - empty_in_both) - lanes.chance * in_both) / (1.0 - lanes.chance)
-    return max(true, np.float64(0.0)), in_either
+    return true_matches(equal - empty_in_both, in_both, lanes.chance), in_either
+
+
+@nb.njit(cache=True, nogil=True, forceinline=True)
+def true_matches(equal: int | np.uint64, in_both: int | np.int64, chance: float) -> np.float64:
+    """How many of the lanes that are equal match truly."""
+    return max((np.float64(equal) - chance * in_both) / (1.0 - chance), np.float64(0.0))
 
 
 @nb.njit(cache=True, nogil=True, forceinline=True)

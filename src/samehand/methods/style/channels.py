@@ -1,6 +1,7 @@
 """Both fingerprints of pages together: their probes, and their sketches with one similarity of both."""
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +93,9 @@ def markup_worth(similarity: float) -> float:
     return float(np.interp(similarity, knots[:, 1], knots[:, 0]))
 
 
+_full_tables = functools.lru_cache(maxsize=8)(channels.full_tables)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class StyleSketches(Sketches):
     """Sketches of noise and markup, compared by `kernels.channels`."""
@@ -115,6 +119,7 @@ class StyleSketches(Sketches):
             self.skeleton_filled[block],
             self.markup_lanes,
             self.poor,
+            *_full_tables(self.lanes, self.markup_lanes, self.poor),
         )
 
     @property
