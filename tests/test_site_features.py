@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samehand.html import parse_pages
-from samehand.methods.sites.evidence import Evidence, _alone, _together, cluster_evidence
+from samehand.methods.sites.evidence import Evidence, _together, cluster_evidence, evidence_of_clusters
 from samehand.methods.sites.features import FEATURE_SCHEMA, MAX_TITLE, SKETCH_SIZE, Features, page_features
 from samehand.methods.sites.purpose import named
 from samehand.methods.sites.verdicts import EMPTY, ERROR, REDIRECT
@@ -207,8 +207,9 @@ def test_a_page_alone_has_the_figures_of_a_cluster_of_one() -> None:
         "<title>Baker</title><a href=/?q=a>x</a><a href=//b.test>y</a> one two three",
     )
     features = Features(stored(*((f"site{number}.test", page) for number, page in enumerate(pages))))
-    for row in range(len(pages)):
-        alone, together = _alone(features, row), _together(features, np.array([row]))
+    clusters = [np.arange(2), *(np.array([row]) for row in range(len(pages))), np.arange(len(pages))]
+    for rows, alone in zip(clusters, evidence_of_clusters(features, clusters), strict=True):
+        together = _together(features, rows)
         for field in dataclasses.fields(Evidence):
             if field.name != "pages":
                 assert getattr(alone, field.name) == getattr(together, field.name)
