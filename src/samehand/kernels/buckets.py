@@ -16,6 +16,7 @@ import numpy as np
 from numba import extending
 from numpy.typing import NDArray
 
+from samehand.kernels import part
 from samehand.kernels.noise import EMPTY
 from samehand.kernels.pointers import lend
 
@@ -109,7 +110,7 @@ def keys_in_parts(
     return keys, starts
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _key(bucket: np.uint32, row: int) -> np.uint64:
     """An odd factor gives each bucket another name."""
     return (((np.uint64(bucket) * _FACTOR) & _ROW) << _HALF) | np.uint64(row)

@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
 from samehand.kernels.bits import ones
 from samehand.kernels.compaction import BLOCK, blank_bits, compact_block, noise_bits
 from samehand.kernels.hashing import GOLDEN, finish
@@ -65,7 +66,7 @@ def noise_positions(page: NDArray[np.uint8], fold: bool) -> NDArray[np.intp]:
     return positions[~is_blank]
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _rotate(value: np.uint64) -> np.uint64:
     return (value << _ONE) | (value >> np.uint64(63))
 
@@ -126,7 +127,7 @@ def _roll_in(noise: NDArray[np.uint8], entering: NDArray[np.uint64]) -> np.uint6
     return rolling
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _insert(values: NDArray[np.uint32], shingle: np.uint64, masks: NDArray[np.uint64]) -> None:
     """i = h mod m. For the permutation of the paper stand an XOR mask and a multiplication by an odd number."""
     dimension = shingle & np.uint64(values.size - 1)

@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.bits import first_bit
 from samehand.kernels.html import attributes, tagnames
 from samehand.kernels.html import page as state_of
@@ -142,7 +142,7 @@ def _mark_bytes(page: Page) -> np.uint64:
     return _THREE if is_mark else _ZERO
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _copy_data(page: Page, position: np.uint64) -> np.uint64:
     """Writes text up to the next markup, and returns the position of that. NULs are dropped, as browsers do."""
     source, text, stop = page.source, page.text, page.stop
@@ -173,7 +173,7 @@ def _copy_data(page: Page, position: np.uint64) -> np.uint64:
     return position
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _opens_markup(page: Page, after: np.uint64) -> bool:
     """Whether the `<` before `after` opens markup. A `</` at the very end of a page does not."""
     if after >= page.stop or not page.classes[page.source[after]] & attributes.OPENS:
@@ -181,7 +181,7 @@ def _opens_markup(page: Page, after: np.uint64) -> bool:
     return bool(page.source[after] != _SLASH or after + _ONE < page.stop)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _read_markup(page: Page, position: np.uint64) -> np.uint64:
     """Reads the tag, comment or declaration that a `<` opens, and its raw text; returns the position after it."""
     source, stop = page.source, page.stop
@@ -204,7 +204,7 @@ def _read_markup(page: Page, position: np.uint64) -> np.uint64:
     return min(find_byte(source, after, stop, _GREATER) + _ONE, stop)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _read_tag(page: Page, start: np.uint64, end: np.uint64) -> np.uint64:
     """Reads a tag from its name on. A tag that the end of the page cuts off does not count."""
     name_stop = name_end(page.source, start, page.stop, page.classes, attributes.NAME_END)
@@ -242,7 +242,7 @@ def _read_tag(page: Page, start: np.uint64, end: np.uint64) -> np.uint64:
     return _follow_up(page, position, number, seen, packed, name_stop - start) if role or seen else position
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _break_text(page: Page, tag: np.uint64, role: np.uint16) -> None:
     """Ends the line of text and, but for `<br>`, the block."""
     if role & _SOFT:
@@ -259,7 +259,7 @@ def _pass_hidden(page: Page, number: np.uint64, role: np.uint16, is_end: bool) -
         page.state[HIDER] = _ZERO
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _wanted(page: Page, role: np.uint16) -> np.uint64:
     """The attributes of a start tag that are read."""
     wanted = np.uint64(attributes.STYLE | attributes.HIDDEN)
@@ -270,7 +270,7 @@ def _wanted(page: Page, role: np.uint16) -> np.uint64:
     return wanted
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _flag(seen: np.uint64) -> np.uint64:
     """The flag of the limit that ended a tag, if one did."""
     if seen == np.uint64(attributes.TOO_MANY):
@@ -278,7 +278,7 @@ def _flag(seen: np.uint64) -> np.uint64:
     return np.uint64(VALUE_CAPPED) if seen == np.uint64(attributes.TOO_LONG) else _ZERO
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _follow_up(
     page: Page, position: np.uint64, number: np.uint64, seen: np.uint64, name: np.uint64, name_length: np.uint64
 ) -> np.uint64:

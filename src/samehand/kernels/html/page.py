@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.html import attributes
 from samehand.kernels.html.attributes import rel_words
 from samehand.kernels.html.entities import References, copy_span
@@ -94,7 +94,7 @@ class Page(NamedTuple):
     spans: NDArray[np.uint64]
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def keep_text(page: Page, length: np.uint64) -> None:
     """Keeps the text that was written up to `length`; of hidden text only the number of words."""
     state = page.state
@@ -108,7 +108,7 @@ def keep_text(page: Page, length: np.uint64) -> None:
     state[TEXT] = length
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def break_line(page: Page) -> None:
     """Ends the line of text, unless it is empty."""
     length = page.state[TEXT]
@@ -117,7 +117,7 @@ def break_line(page: Page) -> None:
         page.state[TEXT] = length + _ONE
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def end_block(page: Page, opener: np.uint64) -> None:
     """Ends the block of text, unless it is empty. `opener` is the tag that begins the next one."""
     state = page.state

@@ -11,6 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
 from samehand.kernels.hashing import GOLDEN
 
 FARTHEST = 128
@@ -41,7 +42,7 @@ def index_bits(words: int, inner: int, total: int) -> tuple[int, int, int]:
     return word, key, min(key, max(4, (total + total // 2).bit_length()))
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def mixed_pair(pair: np.uint64, key_bits: np.uint64) -> np.uint64:
     """A pair as a number whose upper bits are spread evenly. Different pairs have different numbers."""
     mask = (np.uint64(1) << key_bits) - np.uint64(1)

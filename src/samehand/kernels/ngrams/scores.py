@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.ngrams.index import Index, find_children
 from samehand.kernels.ngrams.tries import END, LARGEST_ORDER, START, UNKNOWN
 from samehand.kernels.pointers import lend, pointer
@@ -148,7 +148,7 @@ def log_probabilities(
             out += 1
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _log_probability(nodes: NDArray[np.int64], column: np.uint64, order: np.uint64, scored: Scored) -> np.float32:
     """log10 of the probability of one word, as in `log_probabilities`."""
     length = order
@@ -163,7 +163,7 @@ def _log_probability(nodes: NDArray[np.int64], column: np.uint64, order: np.uint
     return score
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _add_penalty(
     nodes: NDArray[np.int64],
     column: np.uint64,
@@ -194,7 +194,7 @@ def _add_penalty(
     row[np.uint64(PENALTY) + kind] += penalty
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _add_word(
     nodes: NDArray[np.int64], column: np.uint64, order: np.uint64, scored: Scored, row: NDArray[np.float64]
 ) -> None:

@@ -10,6 +10,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
+
 NEAR, FAR, BEYOND = 6, 25, 150
 """A word is near from 6 tokens on: before that grammar and set phrases rule. It is far from 25 to 149 tokens."""
 FIT_COLUMNS = 3
@@ -18,19 +20,19 @@ _SCALE = np.int32(4)
 """Squares are divided by 16: those of 144 words at their largest, in 64 dimensions, then fit into 32 bits."""
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _add(total: NDArray[np.int32], vector: NDArray[np.int8]) -> None:
     for d in range(total.size):
         total[d] += np.int32(vector[d])
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _take(total: NDArray[np.int32], vector: NDArray[np.int8]) -> None:
     for d in range(total.size):
         total[d] -= np.int32(vector[d])
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _cosine(vector: NDArray[np.int8], total: NDArray[np.int32]) -> float:
     """The cosine of two vectors, 0 if one of them is 0."""
     product, own, norm = np.int32(0), np.int32(0), np.int32(0)
@@ -74,6 +76,6 @@ def topic_fit(
     return out
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _has_topic(word: np.int32, weights: NDArray[np.float32]) -> bool:
     return bool(word < weights.size and weights[word] > 0)

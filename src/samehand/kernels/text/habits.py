@@ -11,6 +11,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
+
 NEAR, WIDE = (6, 30), (12, 60)
 """Distances in tokens, the last one excluded: nearer ones are grammar."""
 COLUMNS = 4
@@ -59,7 +61,7 @@ def label_gains(
     return out
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _move(
     counts: NDArray[np.float64],
     step: int,
@@ -75,7 +77,7 @@ def _move(
     return first
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _rarities(labels: NDArray[np.uint8], rarity: NDArray[np.float64], row: NDArray[np.float64]) -> None:
     """Fills in 1/p of each label, and the number and entropy of the labels of a text."""
     rarity[:] = 0

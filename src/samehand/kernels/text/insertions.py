@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
 from samehand.kernels.text.features import slot_of, table_size
 
 MOST_EVIDENCE = 6.0
@@ -30,7 +31,7 @@ class ClassLogs(NamedTuple):
     step: float
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _evidence(a: int, b: int, c: int, logs: ClassLogs) -> float:
     """The evidence that class b was inserted between a and c: log p(c|a) - log p(b|a) - log p(c|ab) + log p(b)."""
     found = logs.logs2[a, c] - logs.logs2[a, b] + logs.logs3[a, b, c] * logs.step + logs.logs1[b]
@@ -81,7 +82,7 @@ def insertions(
     return out
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _add_word(row: NDArray[np.float64], number: int, total: float) -> None:
     """Adds a word with all its occurrences to the columns of its text."""
     first = 2 if number == 1 else 0

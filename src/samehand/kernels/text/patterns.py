@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.kernels import part
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.segments import longest_segment
 
@@ -22,7 +23,7 @@ WINDOW = 30
 _MASK = REACH - 1
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _mixed(pattern: int, value: np.uint64, shift: np.uint64) -> np.int64:
     """The row of a pattern: the upper bits of a hash of its number and its classes."""
     key = (value + np.uint64(pattern + 1) * np.uint64(0xD6E8FEB86659FD93)) * GOLDEN

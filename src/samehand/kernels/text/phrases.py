@@ -14,7 +14,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.html.blocks import word_at
 from samehand.kernels.pointers import lend, pointer
@@ -82,7 +82,7 @@ class _Span(NamedTuple):
     width: int
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _is_word_byte(byte: np.uint8) -> bool:
     """Whether a byte belongs to a word. Letters of alphabets that are not ASCII count, as all bytes from 0x80 on."""
     return bool(byte >= 0x80 or 0x61 <= (byte | 0x20) <= 0x7A or 0x30 <= byte <= 0x39)

@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.hashing import GOLDEN
 from samehand.kernels.segments import longest_segment
 from samehand.kernels.text.words import mix, sort_hashes
@@ -46,7 +46,7 @@ def lexicon_slots(
     return slots
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _look_up(slots: NDArray[np.uint64], word: np.uint64) -> np.uint64:
     """Rank and mask of a word; 0 if it is not in the lexicon (a mask is never 0)."""
     last = np.uint64(slots.shape[0] - 1)
@@ -58,7 +58,7 @@ def _look_up(slots: NDArray[np.uint64], word: np.uint64) -> np.uint64:
     return np.uint64(0)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _add_word(sums: NDArray[np.uint64], counts: NDArray[np.uint64], word: np.uint64, mask: np.uint64) -> None:
     """Adds a word to the sum of each lexicon that keeps it. The sum of hashes does not depend on the order of words."""
     for lexicon in range(np.uint64(sums.size)):

@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.hashing import FNV_BASIS, FNV_PRIME, GOLDEN, MURMUR
 from samehand.kernels.pointers import lend, pointer
 
@@ -167,7 +167,7 @@ def _read_text(
     return total
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _end_line(counts: NDArray[np.int32], line: int) -> None:
     counts[WORDS] += line
     counts[LINES] += line > 0
@@ -176,7 +176,7 @@ def _end_line(counts: NDArray[np.int32], line: int) -> None:
         counts[PROSE] += line
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _character(byte: np.uint8) -> tuple[int, int]:
     """What the character that begins with a byte is, and its bytes.
 

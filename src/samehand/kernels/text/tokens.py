@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.text.token_classes import (
     APOSTROPHE,
     BLANK,
@@ -295,7 +295,7 @@ def _break_ends(
     return characters < NARROW or characters > WIDE
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def _plain_end(data: NDArray[np.uint8], start: int, end: int, kinds: NDArray[np.uint8]) -> Any:
     """`_word_end` of most words without a call: ASCII words with a blank behind or nearly so; -1 for any other."""
     limit = min(end, start + LONGEST)

@@ -13,7 +13,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from samehand.kernels import helper
+from samehand.kernels import helper, part
 from samehand.kernels.hashing import GOLDEN, MURMUR, absorb
 from samehand.kernels.segments import longest_segment
 from samehand.kernels.utf8 import put_character, wide_character
@@ -41,7 +41,7 @@ _SMALL, _MEDIUM = 24, 1024
 """Rows up to the first size are sorted by insertion alone, up to the second by their two upper bytes before that."""
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
+@part
 def mix(value: np.uint64) -> np.uint64:
     """Every bit of the result depends on every bit of the value."""
     value = (value ^ (value >> _HALF)) * MURMUR
