@@ -232,13 +232,15 @@ class PageFacts:
 def summarise(pages: PageFacts, grouped: Grouped) -> pa.Table:
     """One row per cluster, highest score first; equal scores by id."""
     groups, page_ids = grouped.clusters, grouped.page_ids
-    figures = cluster_figures(groups, grouped.labels, grouped.forest)
-    sites = distinct_values(pages.sites, groups.members, groups.starts)
+    with ThreadPoolExecutor() as pool:
+        counted = pool.map(lambda of: distinct_values(of, groups.members, groups.starts), (pages.hosts, pages.sites))
+        figures = cluster_figures(groups, grouped.labels, grouped.forest)
+        hosts, sites = counted
     columns: dict[str, Any] = {
         "style_cluster_id": page_ids[groups.labels],
         "style_family_id": page_ids[grouped.families[groups.labels]],
         "pages": figures["pages"],
-        "hosts": distinct_values(pages.hosts, groups.members, groups.starts),
+        "hosts": hosts,
         "sites": sites,
         "mean_similarity": figures["mean_similarity"],
         "weakest_link": figures["weakest_link"],
