@@ -38,7 +38,7 @@ def lend(_typing: Any, rows: Any) -> Any:
 def _lent_type(kind: Any) -> Any:
     if isinstance(kind, _types.Array):
         if kind.layout != "C":
-            raise TypeError("an array that is not contiguous cannot be lent")
+            raise nb.errors.TypingError("an array that is not contiguous cannot be lent")
         return _types.CPointer(kind.dtype)
     if isinstance(kind, _types.NamedTuple):
         return _types.NamedTuple([_lent_type(member) for member in kind.types], kind.instance_class)
