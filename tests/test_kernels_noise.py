@@ -118,7 +118,7 @@ def test_shared_runs_equal_reference(left: list[int], right: list[int]) -> None:
     assert [tuple(row) for row in found.tolist()] == _best_runs(left, right)
 
 
-@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 63, 64, 65, 4095, 4096, 4097])
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 63, 64, 65, 142, 143, 144, 270, 271, 272, 273, 4095, 4096, 4097])
 def test_sizes_around_edges(size: int) -> None:
     page = bytes(33 + (i * i) % 14 for i in range(size))
     expected = reference.fingerprint(reference.noise(page, fold=True), width=16, key="samehand", dimensions=16)

@@ -20,13 +20,16 @@ WHITE_SPACE = b" \t\n\r\f\v"
 EMPTY = 0xFFFFFFFF
 """Value of a dimension that no shingle of the page fell into."""
 
+TOGETHER = 128
+"""Shingles of each half whose hashes are finished together."""
+
 SWAP_DISTANCES = (32, 16, 8, 4, 2, 1, 2, 4, 8, 16, 32)
 """A network of swaps at these distances reaches every order of 64 bits (Beneš)."""
 _SWAP_DISTANCES = np.array(SWAP_DISTANCES, np.uint64)
 
 _IS_NOISE = np.array([byte < 0x80 and not chr(byte).isalnum() for byte in range(256)])
 _IS_BLANK = np.isin(np.arange(256), list(WHITE_SPACE))
-_ZERO, _ONE, _BLOCK = np.uint64(0), np.uint64(1), np.uint64(BLOCK)
+_ZERO, _ONE, _BLOCK, _TOGETHER = np.uint64(0), np.uint64(1), np.uint64(BLOCK), np.uint64(TOGETHER)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -100,7 +103,8 @@ def fingerprint_noise(
     """Procedure 1 of the paper: enters all shingles of `noise` into `values`, one per dimension, EMPTY before.
 
     Two windows roll at once, one through each half of the shingles. Each step of a rolling hash waits for the step
-    before it, so the processor has time for a second hash.
+    before it, so the processor has time for a second hash. Some states at a time are kept and then finished together,
+    because that can be done by vectors.
     """
     shingles = noise.size - width + 1
     if shingles <= 0:
@@ -108,13 +112,21 @@ def fingerprint_noise(
     half, lead = np.uint64(shingles // 2), np.uint64(width - 1)
     first = _roll_in(noise[:lead], entering)
     second = _roll_in(noise[half : half + lead], entering)
-    first_out = second_out = np.uint64(0)
-    for start in range(half):
-        first = _rotate(first) ^ entering[noise[start + lead]] ^ first_out
-        second = _rotate(second) ^ entering[noise[half + start + lead]] ^ second_out
-        first_out, second_out = leaving[noise[start]], leaving[noise[half + start]]
-        _insert(values, finish(first), masks)
-        _insert(values, finish(second), masks)
+    first_out = second_out = _ZERO
+    states = np.zeros(2 * TOGETHER, np.uint64)
+    for start in range(_ZERO, half, _TOGETHER):
+        size = min(_TOGETHER, half - start)
+        for step in range(size):
+            low, high = start + step, half + start + step
+            first = _rotate(first) ^ entering[noise[low + lead]] ^ first_out
+            second = _rotate(second) ^ entering[noise[high + lead]] ^ second_out
+            first_out, second_out = leaving[noise[low]], leaving[noise[high]]
+            states[step], states[_TOGETHER + step] = first, second
+        for place in range(_TOGETHER + _TOGETHER):
+            states[place] = finish(states[place])
+        for step in range(size):
+            _insert(values, states[step], masks)
+            _insert(values, states[_TOGETHER + step], masks)
     if shingles % 2:
         _insert(values, finish(_rotate(second) ^ entering[noise[noise.size - 1]] ^ second_out), masks)
 
