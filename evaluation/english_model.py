@@ -128,11 +128,11 @@ def _cut(document: corpora.Document, most: int) -> corpora.Document:
 
 def genres(data: Path, debian: Path, model: Model) -> dict[str, list[corpora.Document]]:
     """The natural text that the detector learns from, by genre: prose in the model's language."""
-    return _in_genres(data, model, _own_genres(data, debian))
+    return _in_genres(data, debian, model, _own_genres(data, debian))
 
 
 def _in_genres(
-    data: Path, model: Model, own: Mapping[str, Sequence[corpora.Document]]
+    data: Path, debian: Path, model: Model, own: Mapping[str, Sequence[corpora.Document]]
 ) -> dict[str, list[corpora.Document]]:
     found = {name: _parts(documents, (TRAINING_PART,)) for name, documents in own.items()}
     for name in ("documentation", *debian_texts.GENRES):  # there is too little of their prose to keep some
@@ -146,7 +146,7 @@ def _in_genres(
         "reviews": corpora.reviews(data),
         "web pages": corpora.web_pages(data),
         "home pages": corpora.home_pages(data),
-        "licences": corpora.licences(),
+        "licences": debian_texts.licences(debian),
     }
     return {name: in_language(documents, model) for name, documents in found.items() if documents}
 
@@ -165,7 +165,7 @@ def measured_genres(data: Path, debian: Path, language: Language) -> tuple[Langu
     was learned from all genres.
     """
     own = _own_genres(data, debian)
-    found = _in_genres(data, language.model, own)
+    found = _in_genres(data, debian, language.model, own)
     streams = streams_of(*language, _reference(own, found))
     tables = {}
     for fold in FOLDS:
