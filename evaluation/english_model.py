@@ -47,7 +47,9 @@ PARTS, MODEL_PARTS, TRAINING_PART, HELD_OUT_PART = 5, (0, 1, 2), 3, 4
 SPLIT_SEED = 20
 MOST_WORDS, CUTOFFS = 40_000, (1, 3, 4, 4)
 OWN_CLASSES, LEARNED_CLASSES = 62, 64
-TOPIC_WORDS, TOPIC_SIZE, TOPIC_BLOCK = 16_000, 32, 120
+TOPIC_WORDS, TOPIC_SIZE, TOPIC_BLOCK = 16_000, 64, 60
+TOPIC_GRAIN = 4
+"""Numbers of topics are multiples of this: they say the same and pack into half the room."""
 STEP = 1 / 16
 SAMPLES = Path("build") / "detector_samples.npz"
 REPORTED_ONLY = ("essays", "campaigns", "quotes")
@@ -353,7 +355,8 @@ def _topics(ids: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int8], NDArray
     inner = axes.T @ _turned(rows, values, axes, passages)
     vectors = axes @ np.linalg.eigh(inner)[1][:, ::-1][:, :TOPIC_SIZE]
     vectors /= np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True))
-    return np.round(vectors * 127).astype(np.int8), weights
+    most = 127 // TOPIC_GRAIN
+    return (np.clip(np.round(vectors * 128 / TOPIC_GRAIN), -most, most) * TOPIC_GRAIN).astype(np.int8), weights
 
 
 def _blocks(ids: NDArray[np.int32]) -> NDArray[np.int64]:
