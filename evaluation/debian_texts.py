@@ -1,7 +1,8 @@
 """Natural text of more genres, from packages of Debian: python -m evaluation.debian_texts FOLDER fetches them.
 
 All of it is free: essays, manuals, a dictionary of computing, the stories of games, quotations, descriptions of
-packages. The texts are evaluation only; what is learned from them (weights, counts) ships with the package.
+packages, licences. Packages are unpacked, not installed. The texts are evaluation only; what is learned from them
+(weights, counts) ships with the package.
 """
 
 import gzip
