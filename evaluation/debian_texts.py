@@ -1,7 +1,8 @@
 """Natural text of more genres, from packages of Debian: python -m evaluation.debian_texts FOLDER fetches them.
 
 All of it is free: essays, manuals, a dictionary of computing, the stories of games, quotations, descriptions of
-packages. The texts are evaluation only; what is learned from them (weights, counts) ships with the package.
+packages, licences. Packages are unpacked, not installed. The texts are evaluation only; what is learned from them
+(weights, counts) ships with the package.
 """
 
 import gzip
@@ -25,19 +26,38 @@ MANUALS = (
 )
 CAMPAIGNS = ("wesnoth-1.16-did", "wesnoth-1.16-ei", "wesnoth-1.16-httt")
 PACKAGES = (*MANUALS, *CAMPAIGNS, "anarchism", "dict-foldoc", "endless-sky-data", "fortunes", "jargon-text")
+_NOTICES = """adduser alpine alsa-ucm-conf apache2-data apt apt-listchanges apt-utils base-files base-passwd bash
+bash-completion bind9-host bison bluez bsdutils bzip2 ca-certificates clamav-base cmake-data coreutils cpio cron
+cups-common curl dash dbus debconf debian-archive-keyring debianutils diffutils dmidecode doc-debian dpkg
+e2fsprogs elinks-data exim4-base ffmpeg file findutils flex fonts-dejavu-core fonts-liberation gawk gcc-12-base
+gettext-base git-man gnupg gnuplot-data gpgv graphviz grep groff-base gzip hdf5-helpers hostname ifupdown
+imagemagick-6-common inetutils-telnet init-system-helpers iproute2 iputils-ping irssi isc-dhcp-common kmod
+krb5-locales less libaom3 libc-bin libcairo2 libcurl4 libffi8 libfreetype6 libgs-common libjpeg62-turbo
+libpam-runtime libpng16-16 libqt5core5a libtiff6 libvpx7 libwebp7 libx11-data libxml2 licenseutils lilypond-data
+links login logrotate lsof lua5.4 lynx-common m4 man-db manpages mariadb-common mawk media-types mesa-common-dev
+mutt mysql-common nano ncurses-base netbase netcat-traditional nftables nginx-common ntpsec ocaml-base
+openssh-client openssl openvpn pciutils perl-base php-common postgresql-common procps pulseaudio-utils
+python3-reportbug python3.11-minimal readline-common rsync samba-common sed sensible-utils snmp spamassassin
+sqlite3 subversion sudo swig sysvinit-utils tar tasksel-data tcpdump tex-common texinfo tmux traceroute twm
+tzdata ucf util-linux vim-common vlc-data wamerican wget whiptail x11-common xfonts-utils xterm xz-utils zlib1g"""
+LICENCES = ("libsoftware-license-perl", "ruby-licensee", *_NOTICES.split())
+"""Two packages that hold the texts of licences, and packages whose notices of copyright are read."""
 DESCRIPTIONS = "Translation-en.xz"
 _DESCRIPTIONS_URL = f"http://deb.debian.org/debian/dists/bookworm/main/i18n/{DESCRIPTIONS}"
 _TOGETHER = 8
 """Entries of a glossary, or descriptions, that make one document: as many as a page shows."""
 _FOREIGN = re.compile(r"/(?!en)[a-z]{2}(-[A-Z]{2})?/|\.(?!en)[a-z]{2}(-[a-z]{2})?\.html$")
 _SAID = re.compile(r'(?:message|story|description|help_text|text|note)\s*=\s*_\s*"((?:[^"]|"")+)"')
+_LICENCE = re.compile(r"/doc/[^/]+/copyright$|/common-licenses/|/_licenses/|/Software/License/")
+_LICENCE_BEGINS = re.compile(rb"\n(?:---|__LICENSE__)\n")
+"""What stands before is about the licence, or code."""
 _ENTRY = re.compile(r"\n(?=\S)")
 
 
 def fetch(folder: Path) -> None:
     """Downloads the packages into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, check=True)
+    subprocess.run(["apt-get", "download", *PACKAGES, *LICENCES], cwd=folder, check=True)
     with urllib.request.urlopen(_DESCRIPTIONS_URL) as answer:
         (folder / DESCRIPTIONS).write_bytes(answer.read())
 
@@ -96,6 +116,19 @@ def stories(folder: Path) -> list[Document]:
         texts = ["\n\n".join(re.findall(r"`\s*([^`<>]+)`", re.sub(r"<\w+>", "Alder", scene))) for scene in scenes]
         found += [Document(name.rpartition("/")[2], text.encode()) for text in texts if len(text) > 800]
     return found
+
+
+def licences(folder: Path) -> list[Document]:
+    """Licences, and the notices of copyright of packages; each text once."""
+    files = [
+        (f"{package}{name}", _LICENCE_BEGINS.split(raw)[-1])
+        for package in sorted(LICENCES)
+        for name, raw in sorted(_files(folder, package, ""))
+        if _LICENCE.search(name)
+    ]
+    prose = prose_of_plain(raw for _, raw in files)
+    once = {text: name for (name, _), text in zip(files, prose, strict=True)}
+    return [Document(name, text) for text, name in once.items()]
 
 
 def campaigns(folder: Path) -> list[Document]:

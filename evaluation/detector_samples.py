@@ -1,6 +1,7 @@
 """The texts that the detector learns from: natural text of several genres, and fakes made from other text of them.
 
-Texts of every length, written in several ways (blanks before marks, lines, capitals): none of that may tell a fake.
+Half of the documents of each genre are natural text, the other half is what generators have; then the halves change
+places. Texts of every length, written in several ways (blanks before marks, lines, capitals): none of that may tell.
 Fakes come from large and from small sources, and are stuffed with the usual keywords or with any words at all.
 """
 
@@ -45,10 +46,11 @@ def samples_of(model: Model, tables: Mapping[str, Tables], genres: Mapping[str, 
     """Natural texts of genres and fakes made of them, measured by the tables of each genre."""
     rows, labels = [], []
     for genre, documents in genres.items():
-        source, natural = parted(pieces(documents), 2, seed=_SEED)
-        for kind, size, texts in itertools.chain(natural_of(natural, _SEED), fakes_of(source, _SEED)):
-            rows.append(measure_words(words_of(tokenize(*end_to_end(texts)), model), model, tables[genre]))
-            labels += [(genre, kind, size)] * len(texts)
+        halves = parted(pieces(documents), 2, seed=_SEED)
+        for seed, (source, natural) in enumerate((halves, halves[::-1])):
+            for kind, size, texts in itertools.chain(natural_of(natural, seed), fakes_of(source, seed)):
+                rows.append(measure_words(words_of(tokenize(*end_to_end(texts)), model), model, tables[genre]))
+                labels += [(genre, kind, size)] * len(texts)
     columns = [np.array(column) for column in zip(*labels, strict=True)]
     return Samples(np.concatenate(rows), *columns)
 

@@ -47,7 +47,9 @@ PARTS, MODEL_PARTS, TRAINING_PART, HELD_OUT_PART = 5, (0, 1, 2), 3, 4
 SPLIT_SEED = 20
 MOST_WORDS, CUTOFFS = 40_000, (1, 3, 4, 4)
 OWN_CLASSES, LEARNED_CLASSES = 62, 64
-TOPIC_WORDS, TOPIC_SIZE, TOPIC_BLOCK = 16_000, 32, 120
+TOPIC_WORDS, TOPIC_SIZE, TOPIC_BLOCK = 16_000, 64, 60
+TOPIC_GRAIN = 4
+"""Numbers of topics are multiples of this: they say the same and pack into half the room."""
 STEP = 1 / 16
 SAMPLES = Path("build") / "detector_samples.npz"
 REPORTED_ONLY = ("essays", "campaigns", "quotes")
@@ -128,11 +130,11 @@ def _cut(document: corpora.Document, most: int) -> corpora.Document:
 
 def genres(data: Path, debian: Path, model: Model) -> dict[str, list[corpora.Document]]:
     """The natural text that the detector learns from, by genre: prose in the model's language."""
-    return _in_genres(data, model, _own_genres(data, debian))
+    return _in_genres(data, debian, model, _own_genres(data, debian))
 
 
 def _in_genres(
-    data: Path, model: Model, own: Mapping[str, Sequence[corpora.Document]]
+    data: Path, debian: Path, model: Model, own: Mapping[str, Sequence[corpora.Document]]
 ) -> dict[str, list[corpora.Document]]:
     found = {name: _parts(documents, (TRAINING_PART,)) for name, documents in own.items()}
     for name in ("documentation", *debian_texts.GENRES):  # there is too little of their prose to keep some
@@ -146,7 +148,7 @@ def _in_genres(
         "reviews": corpora.reviews(data),
         "web pages": corpora.web_pages(data),
         "home pages": corpora.home_pages(data),
-        "licences": corpora.licences(),
+        "licences": debian_texts.licences(debian),
     }
     return {name: in_language(documents, model) for name, documents in found.items() if documents}
 
@@ -165,7 +167,7 @@ def measured_genres(data: Path, debian: Path, language: Language) -> tuple[Langu
     was learned from all genres.
     """
     own = _own_genres(data, debian)
-    found = _in_genres(data, language.model, own)
+    found = _in_genres(data, debian, language.model, own)
     streams = streams_of(*language, _reference(own, found))
     tables = {}
     for fold in FOLDS:
@@ -353,7 +355,8 @@ def _topics(ids: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int8], NDArray
     inner = axes.T @ _turned(rows, values, axes, passages)
     vectors = axes @ np.linalg.eigh(inner)[1][:, ::-1][:, :TOPIC_SIZE]
     vectors /= np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True))
-    return np.round(vectors * 127).astype(np.int8), weights
+    most = 127 // TOPIC_GRAIN
+    return (np.clip(np.round(vectors * 128 / TOPIC_GRAIN), -most, most) * TOPIC_GRAIN).astype(np.int8), weights
 
 
 def _blocks(ids: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -118,15 +118,6 @@ def _genre(data: Path, folder: str) -> list[Document]:
     return [Document(*row) for row in zip(owners, prose_of_plain(text for _, text in files), strict=True)]
 
 
-def licences() -> list[Document]:
-    """The prose of licences as packages of Debian carry them; nothing on other systems."""
-    places = [*Path("/usr/share/common-licenses").glob("*"), *Path("/usr/share/doc").glob("*/copyright")]
-    files = sorted(place for place in places if place.is_file() and not place.is_symlink())
-    texts = prose_of_plain(place.read_bytes() for place in files)
-    known = {text: str(place) for place, text in zip(files, texts, strict=True)}
-    return [Document(owner, text) for text, owner in known.items()]
-
-
 def prose_of_plain(texts: Iterable[bytes]) -> list[bytes]:
     """The prose of plain texts."""
     found = prose_of_texts(*end_to_end(texts))

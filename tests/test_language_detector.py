@@ -237,6 +237,7 @@ def test_a_detector_of_another_model_is_refused(detector, tmp_path):
         ("keywords", lambda values: values.reshape(1, -1)),
         ("knots", lambda values: values[::-1].copy()),
         ("means", lambda values: values[:, :-1]),
+        ("leanings", lambda values: values[:, :2]),
         ("scale", lambda values: values * np.float32(np.nan)),
         ("forest_left", lambda values: np.where(values > 0, 1, 0).astype(np.int32)),
         ("forest_roots", lambda values: values + np.int32(1 << 30)),
@@ -272,6 +273,26 @@ def test_a_rule_decides_what_is_too_short_and_what_is_fake(detector):
     assert judged(strict, GETTYSBURG).verdict == TOO_SHORT
     suspicious = dataclasses.replace(detector, rule=DetectorRule(threshold=0.0))
     assert judged(suspicious, GETTYSBURG).verdict == FAKE
+
+
+def test_votes_are_what_the_trees_say_and_what_each_measure_says_by_itself(detector):
+    curves = detector.curves
+    features = measure_words(
+        words_of(tokenize(*laid([GETTYSBURG, stuffed(GETTYSBURG, 0.3, 1)])), detector.model),
+        detector.model,
+        detector.tables,
+    )
+    silent = dataclasses.replace(curves, leanings=np.zeros_like(curves.leanings))
+    votes, parts = curves.votes(features)
+    of_trees, parts_of_trees = silent.votes(features)
+    for text, away in enumerate(curves.deviations(features).astype(float)):
+        for kind, (constant, by_itself, by_length) in enumerate(curves.leanings.astype(float)):
+            leanings = [
+                one * (constant[place] + by_itself[place] * one + by_length[place] * away[0])
+                for place, one in enumerate(away)
+            ]
+            assert votes[text, kind] == pytest.approx(of_trees[text, kind] + sum(leanings), abs=1e-4)
+            assert (parts - parts_of_trees)[text, kind].tolist() == pytest.approx(leanings, abs=1e-5)
 
 
 def test_hats_interpolate_and_stay_within_the_ends():

@@ -29,7 +29,9 @@ class Curves:
 
     `means` and `spreads` have a row for each knot and a column for each feature. The manner of a text is its MANNER
     measures, less `centres`, in units of `widths`; `slopes` says how the other features go with it. `forests` has one
-    for each of FAKE_KINDS. `scale` and `shift` calibrate their sums to log-odds, for each kind and each knot.
+    for each of FAKE_KINDS. `leanings` says what each deviation counts for by itself, for each kind: a constant, a
+    multiple of the deviation and a multiple of the length, all times the deviation. `scale` and `shift` calibrate the
+    sums of both to log-odds, for each kind and each knot.
     """
 
     knots: NDArray[np.float64]
@@ -38,6 +40,7 @@ class Curves:
     centres: NDArray[np.float64]
     widths: NDArray[np.float64]
     slopes: NDArray[np.float64]
+    leanings: NDArray[np.float64]
     scale: NDArray[np.float64]
     shift: NDArray[np.float64]
     forests: Forests
@@ -69,9 +72,12 @@ class Curves:
         self, features: NDArray[np.float32], usual: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
         """The uncalibrated log-odds for each kind of fake, and what each feature adds to them."""
-        parts = np.zeros((len(features), len(FAKE_KINDS), features.shape[1]), np.float32)
-        said: NDArray[np.float64] = walk(self.deviations(features, usual), self.forests, parts)
-        return said, parts
+        away = self.deviations(features, usual)
+        constant, by_itself, by_length = self.leanings.astype(np.float32).transpose(1, 0, 2)
+        rows, length = away[:, None], away[:, None, :1]
+        parts: NDArray[np.float32] = rows * (constant + by_itself * rows + by_length * length)
+        leaned: NDArray[np.float64] = parts.sum(axis=2, dtype=np.float64)
+        return leaned + walk(away, self.forests, parts), parts
 
     def probabilities(self, features: NDArray[np.float32], votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """The calibrated probability that a text is a fake of each kind."""
