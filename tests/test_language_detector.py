@@ -104,6 +104,12 @@ def uniform_salad(words, seed):
     return " ".join(" ".join(drawn[first : first + 10]).capitalize() + "." for first in range(0, 400, 10))
 
 
+GERMAN = (
+    "der die und den von zu das mit sich des auf für ist im dem nicht ein eine als auch es werden aus er hat dass sie "
+    "nach wird bei einer um sind noch wie einem einen zum haben nur oder aber vor zur bis durch sein wurde wenn kann"
+)
+
+
 def test_sentences_without_common_words_are_word_salad(detector):
     vocabulary = detector.model.vocabulary
     words = [vocabulary.word(number) for number in range(200, 20_000)]
@@ -116,6 +122,14 @@ def test_sentences_without_common_words_are_word_salad(detector):
     assert foreign.verdict == UNKNOWN_LANGUAGE
     repeated = judged(detector, uniform_salad(words[:40], 1))
     assert repeated.fake_kind != SALAD
+
+
+def test_sentences_of_another_language_are_no_word_salad(detector):
+    vocabulary = detector.model.vocabulary
+    names = [word for number in range(2000, 20_000) if (word := vocabulary.word(number)).isalpha() and word.isascii()]
+    text = uniform_salad([*names[:300], *6 * GERMAN.split()], 1)
+    assert judged(detector, text).verdict == UNKNOWN_LANGUAGE
+    assert judged(detector, uniform_salad(names[:300], 1)).fake_kind == SALAD
 
 
 def test_texts_without_a_verdict_are_not_measured(detector, monkeypatch):

@@ -12,15 +12,17 @@ All measures take time linear in the text, work on many texts at once, and relea
 """
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from samehand.base.buffers import distinct, end_to_end
 from samehand.kernels.ngrams import scores
 from samehand.kernels.ngrams.tries import FIRST_WORD
 from samehand.kernels.segments import segment_sums
-from samehand.kernels.text import balance, coherence, habits, insertions, patterns
+from samehand.kernels.text import balance, coherence, function_words, habits, insertions, patterns
 from samehand.kernels.text import features as kernel
 from samehand.kernels.text import word_shapes as shapes
 from samehand.methods.language.measures import MEASURES
@@ -136,6 +138,20 @@ def five_commonest(words: Words, text: int) -> float:
     spoken = words.hashes[first:last][words.kinds[first:last] == shapes.WORD]
     numbers = np.sort(np.unique(spoken, return_counts=True)[1])[-5:]
     return float(numbers.sum() / max(1, spoken.size))
+
+
+def function_share(words: Words, text: int) -> float:
+    """The share of function words of any of about thirty languages in all words of a text."""
+    bounds = words.bounds[text : text + 2]
+    spoken = np.count_nonzero(words.kinds[bounds[0] : bounds[1]] == shapes.WORD)
+    return float(shapes.among(words.hashes, _function_words(), bounds)[0][0] / max(1, spoken))
+
+
+@functools.cache
+def _function_words() -> NDArray[np.uint64]:
+    """Hashes of the function words, sorted."""
+    data, offsets = end_to_end([word.encode() for word in function_words.WORDS.split()])
+    return distinct(shapes.word_shapes(data, offsets[:-1], offsets[1:])[0])
 
 
 def only_words(words: Words, chosen: NDArray[np.int64]) -> Words:
